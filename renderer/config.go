@@ -1,0 +1,206 @@
+package renderer
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A config is a ConfigMap or Secret of the stream. Its content is read only when a
+// workload that is stamped consumes it.
+type config struct {
+	object // namespace as written; empty if absent
+	doc    document
+	hook   bool
+
+	skip       bool
+	controlErr error // of its controls; counts when something consumes it
+
+	// For an item of a list: the list's values and the object among them.
+	list *tree
+	node int32
+
+	replaced  bool // by another of the same name
+	consumers int
+	checksums map[string]string // by the keys, joined
+}
+
+func (c *config) String() string { return c.kind + "/" + c.name }
+
+// readHead reads the name and the annotations of a config object without reading
+// the object, when its metadata is a block mapping in plain sight.
+func readHead(stream []byte, d document) (metadata *tree, ok bool) {
+	if t := d.top; t.odd || t.root != rootBlock || t.metadatas != 1 {
+		return nil, false
+	}
+	key := []byte("metadata:")
+	from := d.body
+	if !bytes.HasPrefix(stream[from:d.end], key) {
+		i := bytes.Index(stream[from:d.end], append([]byte("\n"), key...))
+		if i < 0 {
+			return nil, false
+		}
+		from += i + 1
+	}
+	from += len(key)
+	end := bytes.IndexByte(stream[from:d.end], '\n')
+	if end < 0 || len(bytes.TrimRight(stream[from:from+end], " ")) > 0 {
+		return nil, false
+	}
+	metadata, ok = readBlockEntry(stream, from+end+1, d.end)
+	if !ok || metadata.nodes[root].kind != mapping {
+		return nil, false
+	}
+	return metadata, true
+}
+
+// setMetadata takes the name, namespace and annotations from a metadata node.
+func (c *config) setMetadata(t *tree, metadata int32) error {
+	var err error
+	if c.name, err = t.wantString(metadata, "name"); err != nil {
+		return err
+	}
+	if c.namespace, err = t.wantString(metadata, "namespace"); err != nil {
+		return err
+	}
+	c.hook = isHook(t, metadata)
+	var own controls
+	c.controlErr = own.read(t, metadata, configControls)
+	c.skip = own.skip
+	return nil
+}
+
+func isHook(t *tree, metadata int32) bool {
+	return t.get(t.get(metadata, "annotations"), "helm.sh/hook") != 0
+}
+
+// An entry is one key of a config object and its value, not yet decoded.
+type entry struct {
+	key   []byte
+	value *node
+	codec codec
+}
+
+// A codec says how the value of an entry is written.
+type codec uint8
+
+const (
+	plainText codec = iota
+	base64Text
+)
+
+// decode returns the value's bytes, in buf where it has to be decoded, and says
+// whether it was base64 where it had to be.
+func (e *entry) decode(buf []byte) (value []byte, ok bool) {
+	value = e.value.text
+	if e.value.style >= literal {
+		buf = literalText(buf, e.value)
+		value = buf
+	}
+	if e.codec != base64Text || e.value.kind != text {
+		return value, true
+	}
+	// StdEncoding is padded and passes over CR and LF, as the contract asks.
+	decoded, err := base64.StdEncoding.AppendDecode(nil, value)
+	if err != nil {
+		return value, false
+	}
+	return decoded, true
+}
+
+// A content is the keys of a config object in ascending byte order.
+type content []entry
+
+// readContent collects what counts as a config object's content (CONTRACT.md
+// section 4); of what is given twice the field named last here wins.
+func readContent(t *tree, object int32, kind string) (content, error) {
+	fields := []struct {
+		name  string
+		codec codec
+	}{{"data", plainText}, {"binaryData", base64Text}}
+	if kind == secretKind {
+		fields[0].codec = base64Text
+		fields[1].name, fields[1].codec = "stringData", plainText
+	}
+	var all content
+	for _, f := range fields {
+		data, err := t.wantMap(object, f.name)
+		if err != nil {
+			return nil, err
+		}
+		if data == 0 {
+			continue
+		}
+		for c := range t.children(data) {
+			all = append(all, entry{t.nodes[c].key, &t.nodes[c], f.codec})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return bytes.Compare(a.key, b.key) })
+	// The last of equal keys counts.
+	kept := all[:0]
+	for i, e := range all {
+		if i+1 == len(all) || !bytes.Equal(e.key, all[i+1].key) {
+			kept = append(kept, e)
+		}
+	}
+	return kept, nil
+}
+
+// find returns the entry of a key.
+func (c content) find(key []byte) (*entry, bool) {
+	i, ok := slices.BinarySearchFunc(c, key, func(e entry, k []byte) int { return bytes.Compare(e.key, k) })
+	if !ok {
+		return nil, false
+	}
+	return &c[i], true
+}
+
+// checksum computes the checksum of keys, ["*"] for all. The buffer is used for
+// decoding; what it has become is returned for the next.
+func (c content) checksum(sum *checksummer, kind string, keys []string, buf []byte) (string, []byte) {
+	sum.begin(kind)
+	add := func(e *entry) {
+		value, _ := e.decode(buf)
+		if e.value.style >= literal && cap(value) > cap(buf) && e.codec == plainText {
+			buf = value[:0]
+		}
+		sum.present(e.key, value)
+	}
+	if len(keys) == 1 && keys[0] == allKeys {
+		for i := range c {
+			add(&c[i])
+		}
+		return sum.hex(), buf
+	}
+	for _, key := range keys {
+		if e, ok := c.find([]byte(key)); ok {
+			add(e)
+		} else {
+			sum.absent([]byte(key))
+		}
+	}
+	return sum.hex(), buf
+}
+
+// warnings says which values the API server will refuse. It names keys, no values.
+func (c content) warnings(of string) []string {
+	var all []string
+	for i := range c {
+		e := &c[i]
+		switch {
+		case e.value.kind == null:
+		case e.value.kind != text:
+			all = append(all, fmt.Sprintf("%s: the value of key %s is %s, not a string: its JSON text was taken", of, quote(string(e.key)), e.value.kind))
+		case e.codec == base64Text:
+			if _, ok := e.decode(nil); !ok {
+				all = append(all, fmt.Sprintf("%s: the value of key %s is not base64: its text was taken as it is", of, quote(string(e.key))))
+			}
+		}
+	}
+	return all
+}
+
+// joinKeys makes one string of a list of keys, different for different lists.
+func joinKeys(keys []string) string { return strings.Join(keys, "\x00") }

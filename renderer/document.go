@@ -1,0 +1,121 @@
+package renderer
+
+import "bytes"
+
+// topLevel is what can be told of a document from the lines in its column 0,
+// without parsing it: most documents are neither workload nor config object, and
+// those are never parsed.
+type topLevel struct {
+	root       rootKind
+	odd        bool // written in a way that only a parser can read
+	kind       []byte
+	apiVersion []byte
+	kinds      int // how many lines give a kind: with duplicate keys the last counts
+	versions   int
+	metadatas  int
+}
+
+type rootKind uint8
+
+const (
+	rootUnknown rootKind = iota // only blank lines and comments so far
+	rootBlock                   // something in column 0
+	rootOther                   // indented, in flow style, behind a tag or an anchor
+)
+
+// line looks at one line of the document that is not a marker.
+func (t *topLevel) line(line []byte) {
+	if blankAt(line, 0) {
+		if t.root == rootUnknown && len(bytes.TrimSpace(line)) > 0 {
+			if c := bytes.TrimSpace(line)[0]; c != '#' {
+				t.root, t.odd = rootOther, true
+			}
+		}
+		return
+	}
+	c := line[0]
+	if c == '#' {
+		return
+	}
+	if t.root == rootUnknown {
+		if c == '%' {
+			return // a directive
+		}
+		t.root = rootBlock
+		if c == '{' || c == '[' {
+			t.root = rootOther
+		}
+	}
+	switch {
+	case isLetter(c):
+		if v, ok := topValue(line, "kind"); ok {
+			t.kinds++
+			t.kind = v
+			t.odd = t.odd || v == nil
+		} else if v, ok := topValue(line, "apiVersion"); ok {
+			t.versions++
+			t.apiVersion = v
+			t.odd = t.odd || v == nil
+		} else if _, ok := topValue(line, "metadata"); ok {
+			t.metadatas++
+		}
+	case c == '-', c == '}', c == ']', isDigit(c), c == '_', c == '/', c == '.':
+		// an item, a closing bracket, or a key that is not one of ours
+	default:
+		t.odd = true // a quoted or complex key, a merge, an alias, flow style
+	}
+}
+
+// afterSeparator looks at what follows "---" on its line, and says whether the
+// document begins there.
+func (t *topLevel) afterSeparator(rest []byte) bool {
+	rest = bytes.TrimSpace(rest)
+	if len(rest) == 0 || rest[0] == '#' {
+		return false
+	}
+	t.root, t.odd = rootOther, true
+	return true
+}
+
+// topValue returns the value of "key: value" when the line has that key, and nil
+// for a value that is not a plain or simply quoted word.
+func topValue(line []byte, key string) ([]byte, bool) {
+	if len(line) <= len(key) || string(line[:len(key)]) != key {
+		return nil, false
+	}
+	rest := bytes.TrimLeft(line[len(key):], " \t")
+	if len(rest) == 0 || rest[0] != ':' || !blankAt(rest, 1) {
+		return nil, false
+	}
+	v := rest[1:]
+	if i := bytes.Index(v, []byte(" #")); i >= 0 {
+		v = v[:i]
+	}
+	v = bytes.TrimSpace(v)
+	if n := len(v); n >= 2 && (v[0] == '"' || v[0] == '\'') && v[n-1] == v[0] {
+		v = v[1 : n-1]
+	}
+	if len(v) == 0 {
+		return nil, true
+	}
+	for _, c := range v {
+		if !isLetter(c) && !isDigit(c) && c != '.' && c != '/' && c != '-' {
+			return nil, true
+		}
+	}
+	return v, true
+}
+
+// matters says whether the document may be a workload, a config object, or a list of them.
+func (k *kinds) matters(d document, stream []byte) bool {
+	t := d.top
+	switch {
+	case t.root == rootUnknown:
+		return false
+	case t.odd, t.kinds > 1, t.versions > 1:
+		return k.mentioned(stream[d.body:d.end])
+	case t.kinds == 0:
+		return false
+	}
+	return k.known(t.apiVersion, t.kind)
+}

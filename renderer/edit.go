@@ -1,0 +1,334 @@
+package renderer
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+
+	"sigs.k8s.io/yaml"
+)
+
+// An Edit is a change of a text: the bytes from Start to End give way to New.
+type Edit struct {
+	Start, End int
+	New        string
+}
+
+// ApplyEdits returns a text with edits made, which must be in ascending order and
+// must not overlap.
+func ApplyEdits(text []byte, edits []Edit) []byte {
+	size := len(text)
+	for _, e := range edits {
+		size += len(e.New) - (e.End - e.Start)
+	}
+	var b bytes.Buffer
+	b.Grow(size)
+	_, _ = writeEdits(&b, text, edits)
+	return b.Bytes()
+}
+
+func writeEdits(w io.Writer, text []byte, edits []Edit) (written int64, err error) {
+	put := func(b []byte) {
+		if err == nil && len(b) > 0 {
+			var n int
+			n, err = w.Write(b)
+			written += int64(n)
+		}
+	}
+	from := 0
+	for _, e := range edits {
+		put(text[from:e.Start])
+		put([]byte(e.New))
+		from = e.End
+	}
+	put(text[from:])
+	return written, err
+}
+
+// WriteTo writes the stream with its stamps. The error is the writer's.
+func (p *Plan) WriteTo(w io.Writer) (int64, error) { return writeEdits(w, p.stream, p.edits) }
+
+// Changed says whether WriteTo would write anything but the stream as it came.
+func (p *Plan) Changed() bool { return len(p.edits) > 0 }
+
+// edit computes the stream's edits, document by document, and checks each.
+func (p *planner) edit() error {
+	for _, d := range p.documents {
+		if !slices.ContainsFunc(d.workloads, func(w *workload) bool { return w.changes() }) {
+			continue
+		}
+		edits, err := p.editDocument(d)
+		if err != nil {
+			return err
+		}
+		p.plan.edits = append(p.plan.edits, edits...)
+	}
+	return nil
+}
+
+// changes says whether the stamps that a pod template has are not those it is to have.
+func (w *workload) changes() bool {
+	return w.Template != "" && w.refs != nil && !maps.Equal(w.Found, w.Stamps)
+}
+
+// editDocument returns the edits of one document: stamps in place if that does what
+// it should, else the document written anew from what it means.
+func (p *planner) editDocument(d *stampedDocument) ([]Edit, error) {
+	if edits, ok := p.editInPlace(d); ok && p.check(d, edits) {
+		return edits, nil
+	}
+	for _, restyle := range []func(*stampedDocument) (Edit, error){p.restyleYAML, p.restyleJSON} {
+		e, err := restyle(d)
+		if err == nil && p.check(d, []Edit{e}) {
+			for _, w := range d.workloads {
+				w.Restyled = w.changes()
+			}
+			return []Edit{e}, nil
+		}
+	}
+	return nil, p.failed(d.document, "", nil, 0, errors.New("its stamps can't be written without changing more than them"))
+}
+
+// editInPlace collects the edits of a document's pod templates.
+func (p *planner) editInPlace(d *stampedDocument) ([]Edit, bool) {
+	if !d.byBlockReader && !p.locateByLibrary(d) {
+		return nil, false
+	}
+	var edits []Edit
+	for _, w := range d.workloads {
+		if !w.changes() {
+			continue
+		}
+		if w.site == nil {
+			return nil, false
+		}
+		e, ok := w.site.edits(p.stream, w.Stamps)
+		if !ok {
+			return nil, false
+		}
+		edits = append(edits, e...)
+	}
+	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
+	for i := 1; i < len(edits); i++ {
+		if edits[i].Start < edits[i-1].End {
+			return nil, false // two templates that are written in one place
+		}
+	}
+	return edits, true
+}
+
+// locateByLibrary finds the sites of a document that the block reader left to the library.
+func (p *planner) locateByLibrary(d *stampedDocument) bool {
+	values, err := readValues(p.stream[d.body:d.end])
+	if err != nil {
+		return false
+	}
+	places, err := readPlaces(p.stream, d.body, d.end)
+	if err != nil {
+		return false
+	}
+	for i, template := range p.templatesOf(values) {
+		if w := d.workloads[i]; template != 0 && w.changes() {
+			w.site = locate(p.stream, places, follow(values, root, template, places, root), values, template)
+		}
+	}
+	return true
+}
+
+// templatesOf returns the pod templates of a document, in the order of its
+// workloads; 0 for a workload without one.
+func (p *planner) templatesOf(t *tree) []int32 {
+	var all []int32
+	_ = p.kinds.objects(t, root, "", "", func(o objectPlace) error { // it was read before without error
+		if o.kind == nil {
+			return nil
+		}
+		before := len(all)
+		for _, path := range o.kind.paths {
+			_ = t.templates(o.node, path, func(template int32, path string) error {
+				if path == "" {
+					template = 0
+				}
+				all = append(all, template)
+				return nil
+			})
+		}
+		if len(all) == before {
+			all = append(all, 0)
+		}
+		return nil
+	})
+	return all
+}
+
+// check makes the edits and reads the document again: it must mean what it meant,
+// and have the stamps that it is to have.
+func (p *planner) check(d *stampedDocument, edits []Edit) bool {
+	edits = slices.Clone(edits)
+	for i := range edits {
+		edits[i].Start -= d.body
+		edits[i].End -= d.body
+	}
+	after := ApplyEdits(p.stream[d.body:d.end], edits)
+	print := d.print
+	var t *tree
+	ok := false
+	if d.byBlockReader {
+		t, ok = readBlock(after, 0, len(after))
+	}
+	if !ok {
+		var err error
+		if t, err = readValues(after); err != nil {
+			return false
+		}
+		if d.byBlockReader {
+			// The two readers order keys differently: hold like against like.
+			before, err := readValues(p.stream[d.body:d.end])
+			if err != nil {
+				return false
+			}
+			print = p.print(before)
+		}
+	}
+	templates := p.templatesOf(t)
+	if len(templates) != len(d.workloads) {
+		return false
+	}
+	for i, w := range d.workloads {
+		if templates[i] != 0 && !maps.Equal(stampsOn(t, templates[i]), w.Stamps) {
+			return false
+		}
+	}
+	return p.print(t) == print
+}
+
+func (p *planner) print(t *tree) uint64 { return fingerprintOf(p.seed, t, p.templatesOf(t)) }
+
+// restyleYAML writes a document anew, as YAML or, if it was JSON, as JSON.
+func (p *planner) restyleYAML(d *stampedDocument) (Edit, error) {
+	return p.restyle(d, func(text, j []byte) ([]byte, error) {
+		if json.Valid(text) {
+			return j, nil
+		}
+		return yaml.JSONToYAML(j)
+	})
+}
+
+// restyleJSON writes a document anew as JSON, which is YAML too.
+func (p *planner) restyleJSON(d *stampedDocument) (Edit, error) {
+	return p.restyle(d, func(_, j []byte) ([]byte, error) { return j, nil })
+}
+
+func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte, error)) (Edit, error) {
+	text := p.stream[d.body:d.end]
+	t, err := readValues(text)
+	if err != nil {
+		return Edit{}, err
+	}
+	templates := p.templatesOf(t)
+	for i, w := range d.workloads {
+		if templates[i] != 0 {
+			t.setStamps(templates[i], w.Stamps)
+		}
+	}
+	var compact, j bytes.Buffer
+	t.writeJSON(&compact, root)
+	if err := json.Indent(&j, compact.Bytes(), "", "  "); err != nil {
+		return Edit{}, err
+	}
+	j.WriteByte('\n')
+	body, err := write(bytes.TrimSpace(text), j.Bytes())
+	if err != nil {
+		return Edit{}, err
+	}
+	from, to := d.body, d.end
+	prefix := ""
+	switch marker(p.stream[d.start:d.end]) {
+	case glued:
+		if d.body == d.start+len("---") {
+			prefix = "\n"
+		}
+	case separator:
+		if d.body == d.start { // "--- {a: b}"
+			prefix = "---\n"
+		}
+	}
+	// The comments before the first line stay, and the "..." behind the last.
+	for from < to {
+		end := to
+		if i := bytes.IndexByte(p.stream[from:to], '\n'); i >= 0 {
+			end = from + i + 1
+		}
+		if line := bytes.TrimSpace(p.stream[from:end]); len(line) > 0 && line[0] != '#' {
+			break
+		}
+		from = end
+	}
+	if i := bytes.LastIndex(p.stream[from:to], []byte("\n...")); i >= 0 && marker(p.stream[from+i+1:to]) == documentEnd {
+		to = from + i + 1
+	}
+	return Edit{from, to, prefix + string(body)}, nil
+}
+
+// setStamps makes a pod template of a tree of values have exactly these stamps.
+func (t *tree) setStamps(template int32, stamps map[string]string) {
+	mapAt := func(n int32, key string) int32 {
+		c := t.get(n, key)
+		if c == 0 {
+			c = t.add(n, []byte(key), -1)
+		}
+		if t.nodes[c].kind != mapping {
+			t.nodes[c].kind, t.nodes[c].text = mapping, nil
+		}
+		return c
+	}
+	annotations := mapAt(mapAt(template, "metadata"), "annotations")
+	keep := t.nodes[annotations].first
+	t.nodes[annotations].first, t.nodes[annotations].last = 0, 0
+	for c := keep; c != 0; {
+		next := t.nodes[c].next
+		if !isStamp(t.nodes[c].key) {
+			t.nodes[c].next = 0
+			t.link(annotations, c)
+		}
+		c = next
+	}
+	for _, key := range slices.Sorted(maps.Keys(stamps)) {
+		c := t.add(annotations, []byte(key), -1)
+		t.nodes[c].setText([]byte(stamps[key]), quoted)
+	}
+}
+
+// writeJSON writes a tree of values as JSON.
+func (t *tree) writeJSON(b *bytes.Buffer, n int32) {
+	d := &t.nodes[n]
+	switch d.kind {
+	case null:
+		b.WriteString("null")
+	case text:
+		b.WriteString(quote(string(t.textOf(n))))
+	case mapping, sequence:
+		open, closing := byte('['), byte(']')
+		if d.kind == mapping {
+			open, closing = '{', '}'
+		}
+		b.WriteByte(open)
+		for c := range t.children(n) {
+			if c != d.first {
+				b.WriteByte(',')
+			}
+			if d.kind == mapping {
+				b.WriteString(quote(string(t.nodes[c].key)))
+				b.WriteByte(':')
+			}
+			t.writeJSON(b, c)
+		}
+		b.WriteByte(closing)
+	default:
+		b.Write(d.text)
+	}
+}

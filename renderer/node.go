@@ -1,0 +1,390 @@
+package renderer
+
+import (
+	"bytes"
+	"fmt"
+	"hash/maphash"
+	"strconv"
+)
+
+// A tree is a document as Kubernetes reads it. The nodes lie in one slice; 0 is no
+// node: what is asked of it is absent.
+//
+// A tree of values says what a document means. A tree of places says where in the
+// stream its parts are written. The block reader makes both at once, the library
+// makes one of each.
+type tree struct {
+	nodes []node
+}
+
+// root is the node of the document itself.
+const root = 1
+
+type nodeKind uint8
+
+const (
+	null nodeKind = iota
+	boolean
+	number
+	text
+	sequence
+	mapping
+	alias // in a tree of places only
+)
+
+func (k nodeKind) String() string {
+	return [...]string{"null", "a boolean", "a number", "a string", "a list", "a map", "an alias"}[k]
+}
+
+type nodeStyle uint8
+
+const (
+	block nodeStyle = iota // also plain scalars
+	flow
+	quoted
+	literal     // a block scalar whose text is decoded when needed; see literalText
+	literalKeep // with all its final line breaks
+	literalStrip
+)
+
+// A node is a value and, in a mapping, its key.
+type node struct {
+	kind     nodeKind
+	style    nodeStyle
+	anchored bool
+	key      []byte // as read
+	text     []byte // a scalar as read; of any other value its JSON text, where known
+	keyStart int    // offsets into the stream; -1 when not known
+	start    int
+	end      int // just past a scalar or an empty collection written on one line, else -1
+	first    int32
+	last     int32 // for literals the indentation
+	next     int32
+}
+
+func newTree(capacity int) *tree {
+	none := node{keyStart: -1, start: -1, end: -1}
+	return &tree{nodes: append(make([]node, 0, capacity), none, none)}
+}
+
+// add appends a child to a mapping or sequence and returns its index.
+func (t *tree) add(parent int32, key []byte, keyStart int) int32 {
+	i := int32(len(t.nodes))
+	t.nodes = append(t.nodes, node{key: key, keyStart: keyStart, start: -1, end: -1})
+	t.link(parent, i)
+	return i
+}
+
+// link makes a node the last child of another.
+func (t *tree) link(parent, child int32) {
+	p := &t.nodes[parent]
+	if p.first == 0 {
+		p.first = child
+	} else {
+		t.nodes[p.last].next = child
+	}
+	p.last = child
+}
+
+// get returns the value of a key, of the last one when the key is there twice, as
+// Kubernetes does. None: 0.
+func (t *tree) get(n int32, key string) int32 {
+	if t.nodes[n].kind != mapping {
+		return 0
+	}
+	found := int32(0)
+	for c := t.nodes[n].first; c != 0; c = t.nodes[c].next {
+		if string(t.nodes[c].key) == key {
+			found = c
+		}
+	}
+	return found
+}
+
+// at follows a path of keys from a node; 0 if it leads nowhere or to null.
+func (t *tree) at(n int32, path ...string) int32 {
+	for _, key := range path {
+		if n = t.get(n, key); n == 0 {
+			return 0
+		}
+	}
+	if t.nodes[n].kind == null {
+		return 0
+	}
+	return n
+}
+
+// stringAt is at for a string; "" when there is none.
+func (t *tree) stringAt(n int32, path ...string) string {
+	if n = t.at(n, path...); n == 0 || t.nodes[n].kind != text {
+		return ""
+	}
+	return string(t.textOf(n))
+}
+
+// textOf returns a string's bytes.
+func (t *tree) textOf(n int32) []byte {
+	d := &t.nodes[n]
+	if d.style >= literal {
+		return literalText(nil, d)
+	}
+	return d.text
+}
+
+// children ranges over the entries or items of a node, as they are written.
+func (t *tree) children(n int32) func(yield func(int32) bool) {
+	return func(yield func(int32) bool) {
+		for c := t.nodes[n].first; c != 0; c = t.nodes[c].next {
+			if !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// path returns where a node is, from an ancestor: .spec.template.spec.containers[0].
+func (t *tree) path(from, to int32) string {
+	for i, c := 0, t.nodes[from].first; c != 0 && from != to; i, c = i+1, t.nodes[c].next {
+		if !t.within(c, to) {
+			continue
+		}
+		step := "[" + strconv.Itoa(i) + "]"
+		if t.nodes[from].kind == mapping {
+			step = "." + string(t.nodes[c].key)
+		}
+		return step + t.path(c, to)
+	}
+	return ""
+}
+
+// within says whether a node is a child of a collection or below it: nodes are
+// added in the order of the text, so what is in it comes before its next sibling.
+func (t *tree) within(child, n int32) bool {
+	next := t.nodes[child].next
+	return child <= n && (next == 0 || n < next)
+}
+
+// follow finds in one tree of a document the node at the place of a node of
+// another; 0 if there is none.
+func follow(from *tree, at, node int32, to *tree, n int32) int32 {
+	if at == node {
+		return n
+	}
+	for i, c := 0, from.nodes[at].first; c != 0; i, c = i+1, from.nodes[c].next {
+		if !from.within(c, node) {
+			continue
+		}
+		if from.nodes[at].kind == mapping {
+			n = to.get(n, string(from.nodes[c].key))
+		} else {
+			n = to.item(n, i)
+		}
+		if n == 0 {
+			return 0
+		}
+		return follow(from, c, node, to, n)
+	}
+	return 0
+}
+
+// item returns an item of a sequence by its number, 0 if there is none.
+func (t *tree) item(n int32, i int) int32 {
+	if t.nodes[n].kind != sequence {
+		return 0
+	}
+	c := t.nodes[n].first
+	for ; c != 0 && i > 0; i-- {
+		c = t.nodes[c].next
+	}
+	return c
+}
+
+// A typeError says that a node is not of the kind that Kubernetes wants there.
+type typeError struct {
+	node int32
+	want string
+}
+
+func (e *typeError) Error() string { return "want " + e.want }
+
+// describe completes a typeError with the node's path and kind.
+func (t *tree) describe(object int32, e *typeError) error {
+	path := t.path(object, e.node)
+	if len(path) > 0 && path[0] == '.' {
+		path = path[1:]
+	}
+	if path == "" {
+		return fmt.Errorf("the document is %s, want %s", t.nodes[e.node].kind, e.want)
+	}
+	return fmt.Errorf("%s is %s, want %s", path, t.nodes[e.node].kind, e.want)
+}
+
+// wantMap returns the value of a key that has to be a map, or 0 if it is absent or null.
+func (t *tree) wantMap(n int32, key string) (int32, error) { return t.want(n, key, mapping, "a map") }
+
+// wantList is wantMap for a list.
+func (t *tree) wantList(n int32, key string) (int32, error) {
+	return t.want(n, key, sequence, "a list")
+}
+
+func (t *tree) want(n int32, key string, k nodeKind, want string) (int32, error) {
+	v := t.at(n, key)
+	if v != 0 && t.nodes[v].kind != k {
+		return 0, &typeError{v, want}
+	}
+	return v, nil
+}
+
+// wantString returns a string; "" if it is absent or null.
+func (t *tree) wantString(n int32, key string) (string, error) {
+	v, err := t.want(n, key, text, "a string")
+	if v == 0 || err != nil {
+		return "", err
+	}
+	return string(t.textOf(v)), nil
+}
+
+// wantBool returns a boolean; false if it is absent or null.
+func (t *tree) wantBool(n int32, key string) (bool, error) {
+	v, err := t.want(n, key, boolean, "a boolean")
+	if v == 0 || err != nil {
+		return false, err
+	}
+	return string(t.nodes[v].text) == "true", nil
+}
+
+// eachMap ranges over a list of maps.
+func (t *tree) eachMap(list int32, visit func(i int, item int32) error) error {
+	if list == 0 {
+		return nil
+	}
+	i := 0
+	for c := range t.children(list) {
+		if t.nodes[c].kind != mapping {
+			return &typeError{c, "a map"}
+		}
+		if err := visit(i, c); err != nil {
+			return err
+		}
+		i++
+	}
+	return nil
+}
+
+// A fingerprint tells whether two readings of a document mean the same, stamps on
+// its pod templates aside. The seed is the process's own, so no input can be made
+// to collide.
+type fingerprint struct {
+	hash      maphash.Hash
+	templates map[int32]bool
+}
+
+// fingerprintOf returns the fingerprint of all that a tree holds but the stamps on
+// the given pod templates and the maps that hold nothing else.
+func fingerprintOf(seed maphash.Seed, t *tree, templates []int32) uint64 {
+	f := fingerprint{templates: make(map[int32]bool, len(templates))}
+	f.hash.SetSeed(seed)
+	for _, n := range templates {
+		f.templates[n] = true
+	}
+	f.value(t, root)
+	return f.hash.Sum64()
+}
+
+func (f *fingerprint) value(t *tree, n int32) {
+	d := &t.nodes[n]
+	f.hash.WriteByte(byte(d.kind))
+	switch d.kind {
+	case mapping:
+		template := f.templates[n]
+		for c := range t.children(n) {
+			if template && string(t.nodes[c].key) == "metadata" {
+				f.metadata(t, c)
+				continue
+			}
+			f.entry(t, c)
+		}
+		f.hash.WriteByte(0xff)
+	case sequence:
+		for c := range t.children(n) {
+			f.value(t, c)
+		}
+		f.hash.WriteByte(0xff)
+	case text:
+		f.bytes(t.textOf(n))
+	default:
+		f.bytes(d.text)
+	}
+}
+
+func (f *fingerprint) entry(t *tree, c int32) {
+	f.bytes(t.nodes[c].key)
+	f.value(t, c)
+}
+
+// metadata leaves the stamps out of a pod template's metadata, and what is empty without them.
+func (f *fingerprint) metadata(t *tree, n int32) {
+	if t.nodes[n].kind != mapping {
+		if !emptyValue(t, n) {
+			f.entry(t, n)
+		}
+		return
+	}
+	last := t.get(n, "annotations")
+	begun := false
+	begin := func() {
+		if !begun {
+			f.bytes(t.nodes[n].key)
+			begun = true
+		}
+	}
+	for c := range t.children(n) {
+		if c != last {
+			begin()
+			f.entry(t, c)
+			continue
+		}
+		if t.nodes[c].kind != mapping {
+			if !emptyValue(t, c) {
+				begin()
+				f.entry(t, c)
+			}
+			continue
+		}
+		for a := range t.children(c) {
+			if !isStamp(t.nodes[a].key) {
+				begin()
+				f.bytes([]byte("annotations"))
+				f.entry(t, a)
+			}
+		}
+	}
+	if begun {
+		f.hash.WriteByte(0xff)
+	}
+}
+
+// emptyValue says whether a value holds nothing: null, "" or an empty map.
+func emptyValue(t *tree, n int32) bool {
+	d := &t.nodes[n]
+	switch d.kind {
+	case null:
+		return true
+	case text:
+		return d.style < literal && len(d.text) == 0
+	case mapping:
+		return d.first == 0
+	}
+	return false
+}
+
+func (f *fingerprint) bytes(b []byte) {
+	f.hash.WriteString(strconv.Itoa(len(b)))
+	f.hash.WriteByte(0)
+	f.hash.Write(b)
+}
+
+// isStamp says whether an annotation is one that helm-checksum writes.
+func isStamp(key []byte) bool {
+	return bytes.HasPrefix(key, []byte(stampConfigMap)) || bytes.HasPrefix(key, []byte(stampSecret))
+}

@@ -1,0 +1,340 @@
+package renderer
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A consumed is all that one pod template reads of one ConfigMap or Secret.
+type consumed struct {
+	object   // its namespace is empty unless helm-checksum/consumes names it
+	all      bool
+	keys     []string
+	optional bool
+	via      []string
+}
+
+// references collects what a pod template consumes: several references to one
+// object are one consumption.
+type references struct {
+	list  []consumed
+	index map[object]int
+}
+
+// An object is what names a config object.
+type object struct{ kind, namespace, name string }
+
+// add takes one reference; without keys it reads them all.
+func (r *references) add(o object, optional bool, via string, keys ...string) {
+	if o.name == "" {
+		return // the API server refuses it; it names no object
+	}
+	i, ok := r.index[o]
+	if !ok {
+		if r.index == nil {
+			r.index = make(map[object]int)
+		}
+		i = len(r.list)
+		r.index[o] = i
+		r.list = append(r.list, consumed{object: o, optional: true})
+	}
+	c := &r.list[i]
+	c.optional = c.optional && optional
+	c.via = append(c.via, via)
+	if len(keys) == 0 {
+		c.all = true
+	}
+	c.keys = append(c.keys, keys...)
+}
+
+// merge takes what another consumption of the same object reads.
+func (c *consumed) merge(other consumed) {
+	c.all = c.all || other.all
+	c.keys = append(c.keys, other.keys...)
+	c.optional = c.optional && other.optional
+	c.via = append(c.via, other.via...)
+}
+
+// keyList returns the keys in ascending byte order, ["*"] for all.
+func (c *consumed) keyList() []string {
+	if c.all {
+		return []string{allKeys}
+	}
+	keys := slices.Clone(c.keys)
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+// A secretVolume is a volume type that names a Secret for its driver: a row of the
+// table of CONTRACT.md section 2 that is neither configMap, secret nor projected.
+type secretVolume struct {
+	volume string
+	field  string
+	named  bool // the field is the name itself, not an object with a name
+}
+
+var secretVolumes = []secretVolume{
+	{"csi", "nodePublishSecretRef", false},
+	{"azureFile", "secretName", true},
+	{"cephfs", "secretRef", false},
+	{"cinder", "secretRef", false},
+	{"flexVolume", "secretRef", false},
+	{"iscsi", "secretRef", false},
+	{"rbd", "secretRef", false},
+	{"scaleIO", "secretRef", false},
+	{"storageos", "secretRef", false},
+}
+
+// A configSource is a place whose value names a config object.
+type configSource struct {
+	field string
+	kind  string
+	name  string // the field in it that holds the name
+}
+
+var (
+	envSources       = []configSource{{"configMapKeyRef", configMapKind, "name"}, {"secretKeyRef", secretKind, "name"}}
+	envFromSources   = []configSource{{"configMapRef", configMapKind, "name"}, {"secretRef", secretKind, "name"}}
+	volumeSources    = []configSource{{"configMap", configMapKind, "name"}, {"secret", secretKind, "secretName"}}
+	projectedSources = []configSource{{"configMap", configMapKind, "name"}, {"secret", secretKind, "name"}}
+)
+
+// mounts says how the containers mount one volume.
+type mounts struct {
+	whole bool
+	keys  []string // the first segments of the subPaths
+}
+
+// podReader reads the references of a pod spec.
+type podReader struct {
+	*tree
+	refs   references
+	mounts map[string]*mounts // by volume
+}
+
+// podReferences returns what the pod spec of a template consumes.
+func podReferences(t *tree, template int32) (*references, error) {
+	p := podReader{tree: t, mounts: make(map[string]*mounts)}
+	spec, err := t.wantMap(template, "spec")
+	if err != nil || spec == 0 {
+		return &p.refs, err
+	}
+	for _, field := range []string{"initContainers", "containers"} {
+		list, err := t.wantList(spec, field)
+		if err != nil {
+			return nil, err
+		}
+		if err := t.eachMap(list, func(i int, c int32) error { return p.container(field, i, c) }); err != nil {
+			return nil, err
+		}
+	}
+	volumes, err := t.wantList(spec, "volumes")
+	if err != nil {
+		return nil, err
+	}
+	if err := t.eachMap(volumes, p.volume); err != nil {
+		return nil, err
+	}
+	return &p.refs, nil
+}
+
+// labelled names an item of a list by its name, without one by its number.
+func labelled(field, name string, i int) string {
+	if name == "" {
+		name = strconv.Itoa(i)
+	}
+	return field + "[" + name + "]"
+}
+
+func (p *podReader) container(field string, i int, c int32) error {
+	name, err := p.wantString(c, "name")
+	if err != nil {
+		return err
+	}
+	via := labelled(field, name, i)
+
+	env, err := p.wantList(c, "env")
+	if err != nil {
+		return err
+	}
+	err = p.eachMap(env, func(i int, e int32) error {
+		from, err := p.wantMap(e, "valueFrom")
+		if err != nil || from == 0 {
+			return err
+		}
+		name, err := p.wantString(e, "name")
+		if err != nil {
+			return err
+		}
+		return p.source(from, envSources, via+"."+labelled("env", name, i), func(ref int32) ([]string, error) {
+			key, err := p.wantString(ref, "key")
+			return []string{key}, err
+		})
+	})
+	if err != nil {
+		return err
+	}
+
+	from, err := p.wantList(c, "envFrom")
+	if err != nil {
+		return err
+	}
+	err = p.eachMap(from, func(i int, e int32) error {
+		return p.source(e, envFromSources, via+"."+labelled("envFrom", "", i), wholeObject)
+	})
+	if err != nil {
+		return err
+	}
+
+	list, err := p.wantList(c, "volumeMounts")
+	if err != nil {
+		return err
+	}
+	return p.eachMap(list, func(_ int, n int32) error {
+		volume, err := p.wantString(n, "name")
+		if err != nil {
+			return err
+		}
+		subPath, err := p.wantString(n, "subPath")
+		if err != nil {
+			return err
+		}
+		m := p.mounts[volume]
+		if m == nil {
+			m = new(mounts)
+			p.mounts[volume] = m
+		}
+		if key := firstSegment(subPath); key != "" {
+			m.keys = append(m.keys, key)
+		} else {
+			m.whole = true
+		}
+		return nil
+	})
+}
+
+// firstSegment returns the first segment of a path that names something.
+func firstSegment(path string) string {
+	for s := range strings.SplitSeq(path, "/") {
+		if s != "" && s != "." {
+			return s
+		}
+	}
+	return ""
+}
+
+func wholeObject(int32) ([]string, error) { return nil, nil }
+
+// source adds what is named in one of the sources' fields of a node.
+func (p *podReader) source(n int32, sources []configSource, via string, keys func(ref int32) ([]string, error)) error {
+	for _, s := range sources {
+		ref, err := p.wantMap(n, s.field)
+		if err != nil {
+			return err
+		}
+		if ref == 0 {
+			continue
+		}
+		name, err := p.wantString(ref, s.name)
+		if err != nil {
+			return err
+		}
+		optional, err := p.wantBool(ref, "optional")
+		if err != nil {
+			return err
+		}
+		k, err := keys(ref)
+		if err != nil {
+			return err
+		}
+		p.refs.add(object{s.kind, "", name}, optional, via, k...)
+	}
+	return nil
+}
+
+// items returns the keys that a volume or projected source names, or else.
+func (p *podReader) items(orElse []string) func(ref int32) ([]string, error) {
+	return func(ref int32) ([]string, error) {
+		list, err := p.wantList(ref, "items")
+		if err != nil {
+			return nil, err
+		}
+		var keys []string
+		err = p.eachMap(list, func(_ int, item int32) error {
+			key, err := p.wantString(item, "key")
+			keys = append(keys, key)
+			return err
+		})
+		if keys == nil {
+			keys = orElse
+		}
+		return keys, err
+	}
+}
+
+// mounted returns the keys that the mounts of a volume narrow it to: none when one
+// of them mounts the whole of it, or when no container mounts it.
+func (p *podReader) mounted(volume string) []string {
+	if m := p.mounts[volume]; m != nil && !m.whole {
+		return m.keys
+	}
+	return nil
+}
+
+func (p *podReader) volume(i int, v int32) error {
+	name, err := p.wantString(v, "name")
+	if err != nil {
+		return err
+	}
+	via := labelled("volumes", name, i)
+
+	for _, s := range volumeSources {
+		if err := p.source(v, []configSource{s}, via+"."+s.field, p.items(p.mounted(name))); err != nil {
+			return err
+		}
+	}
+	projected, err := p.wantMap(v, "projected")
+	if err != nil {
+		return err
+	}
+	sources, err := p.wantList(projected, "sources")
+	if err != nil {
+		return err
+	}
+	err = p.eachMap(sources, func(i int, n int32) error {
+		for _, s := range projectedSources {
+			via := fmt.Sprintf("%s.projected.sources[%d].%s", via, i, s.field)
+			if err := p.source(n, []configSource{s}, via, p.items(nil)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, s := range secretVolumes {
+		n, err := p.wantMap(v, s.volume)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			continue
+		}
+		name := s.field
+		if !s.named {
+			if n, err = p.wantMap(n, s.field); err != nil {
+				return err
+			}
+			name = "name"
+		}
+		secret, err := p.wantString(n, name)
+		if err != nil {
+			return err
+		}
+		p.refs.add(object{secretKind, "", secret}, false, via+"."+s.volume+"."+s.field)
+	}
+	return nil
+}

@@ -1,0 +1,313 @@
+package renderer
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A workloadKind is a row of the table of kinds that have pod templates
+// (CONTRACT.md section 1). Kinds are matched by API group and kind; the version is
+// not looked at.
+type workloadKind struct {
+	group string
+	kind  string
+	paths []string // to the pod templates
+
+	// never, when not empty, says why this kind is seen but not stamped.
+	never string
+
+	// inPlace is where this kind says that it updates pods in place.
+	inPlace string
+
+	// revision marks Knative's kinds, whose template may have a fixed revision name.
+	revision bool
+
+	// waits are places that make a rollout wait for someone.
+	waits []wait
+}
+
+// A wait is a field whose value makes a rollout wait.
+type wait struct {
+	path string
+	held func(t *tree, n int32) bool // n is 0 when the field is absent
+	note string
+}
+
+const (
+	immutableJob = "its pod template is immutable: a stamp would make the next upgrade fail"
+	nextRun      = "the next run reads the current config anyway"
+	noReplace    = "a changed template does not replace running pods"
+	fixedName    = "a fixed revision name forbids template changes"
+	inPlaceOnly  = "in-place update changes annotations without restarting"
+	elsewhere    = "its pods come from the workload that spec.workloadRef names"
+)
+
+func isTrue(t *tree, n int32) bool {
+	return n != 0 && t.nodes[n].kind == boolean && string(t.nodes[n].text) == "true"
+}
+
+func isText(want string) func(t *tree, n int32) bool {
+	return func(t *tree, n int32) bool { return n != 0 && t.nodes[n].kind == text && string(t.textOf(n)) == want }
+}
+
+// isSet takes a partition: a number above 0 or a percentage above 0.
+func isSet(t *tree, n int32) bool {
+	return n != 0 && (t.nodes[n].kind == number || t.nodes[n].kind == text) &&
+		strings.Trim(string(t.nodes[n].text), "0%") != ""
+}
+
+// noConfigChange: with triggers given, but no ConfigChange among them, OpenShift
+// deploys only when asked. Without the field it defaults to one.
+func noConfigChange(t *tree, n int32) bool {
+	if n == 0 || t.nodes[n].kind != sequence {
+		return false
+	}
+	for c := range t.children(n) {
+		if t.stringAt(c, "type") == "ConfigChange" {
+			return false
+		}
+	}
+	return true
+}
+
+var (
+	onDelete  = wait{"spec.updateStrategy.type", isText("OnDelete"), "its pods take the change when someone deletes them (updateStrategy OnDelete)"}
+	paused    = wait{"spec.paused", isTrue, "its rollout waits until someone resumes it (paused)"}
+	partition = wait{"spec.updateStrategy.rollingUpdate.partition", isSet, "pods below the partition keep their template until it is lowered"}
+)
+
+var podTemplate = []string{"spec.template"}
+
+// workloadKinds are the kinds with pod templates that are known without being told.
+var workloadKinds = []workloadKind{
+	{group: "apps", kind: "Deployment", paths: podTemplate, waits: []wait{paused}},
+	{group: "apps", kind: "StatefulSet", paths: podTemplate, waits: []wait{onDelete, partition}},
+	{group: "apps", kind: "DaemonSet", paths: podTemplate, waits: []wait{onDelete}},
+	{group: "extensions", kind: "Deployment", paths: podTemplate, waits: []wait{paused}},
+	{group: "extensions", kind: "StatefulSet", paths: podTemplate, waits: []wait{onDelete, partition}},
+	{group: "extensions", kind: "DaemonSet", paths: podTemplate, waits: []wait{onDelete}},
+	{group: "argoproj.io", kind: "Rollout", paths: podTemplate, waits: []wait{paused}},
+	{group: "apps.openshift.io", kind: "DeploymentConfig", paths: podTemplate, waits: []wait{
+		paused, {"spec.triggers", noConfigChange, "its rollout waits for someone: it has no ConfigChange trigger"}}},
+	{group: "apps.kruise.io", kind: "CloneSet", paths: podTemplate, inPlace: "spec.updateStrategy.type", waits: []wait{
+		{"spec.updateStrategy.paused", isTrue, paused.note}, {"spec.updateStrategy.partition", isSet, partition.note}}},
+	{group: "apps.kruise.io", kind: "StatefulSet", paths: podTemplate, inPlace: "spec.updateStrategy.rollingUpdate.podUpdatePolicy", waits: []wait{
+		onDelete, partition, {"spec.updateStrategy.rollingUpdate.paused", isTrue, paused.note}}},
+	{group: "apps.kruise.io", kind: "DaemonSet", paths: podTemplate, inPlace: "spec.updateStrategy.rollingUpdate.rollingUpdateType", waits: []wait{
+		onDelete, partition, {"spec.updateStrategy.rollingUpdate.paused", isTrue, paused.note}}},
+	{group: "serving.knative.dev", kind: "Service", paths: podTemplate, revision: true},
+	{group: "serving.knative.dev", kind: "Configuration", paths: podTemplate, revision: true},
+	{group: "leaderworkerset.x-k8s.io", kind: "LeaderWorkerSet",
+		paths: []string{"spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"},
+		waits: []wait{{"spec.rolloutStrategy.rollingUpdateConfiguration.partition", isSet, partition.note}}},
+
+	{group: "batch", kind: "Job", paths: podTemplate, never: immutableJob},
+	{group: "batch", kind: "CronJob", paths: []string{"spec.jobTemplate.spec.template"}, never: nextRun},
+	{group: "", kind: "Pod", paths: []string{""}, never: noReplace},
+	{group: "apps", kind: "ReplicaSet", paths: podTemplate, never: noReplace},
+	{group: "extensions", kind: "ReplicaSet", paths: podTemplate, never: noReplace},
+	{group: "", kind: "ReplicationController", paths: podTemplate, never: noReplace},
+}
+
+// The config objects' kinds, and the kind of a list of anything.
+const (
+	configMapKind = "ConfigMap"
+	secretKind    = "Secret"
+	listKind      = "List"
+)
+
+// kinds finds what a kind means to us: built once for a Renderer, then only read.
+type kinds struct {
+	rows map[string][]workloadKind // by kind
+}
+
+// newKinds adds the user's GROUP/KIND=PATH entries to the known ones.
+func newKinds(user []string) (*kinds, error) {
+	k := &kinds{rows: make(map[string][]workloadKind, len(workloadKinds)+len(user))}
+	for _, row := range workloadKinds {
+		k.rows[row.kind] = append(k.rows[row.kind], row)
+	}
+	for _, entry := range user {
+		row, err := parseWorkloadKind(entry)
+		if err != nil {
+			return nil, err
+		}
+		if known := k.find(row.group, row.kind); known != nil {
+			for _, builtin := range workloadKinds {
+				if builtin.group == row.group && builtin.kind == row.kind {
+					return nil, fmt.Errorf("workload %q: %s is a kind that is known already", entry, row.kind)
+				}
+			}
+			known.paths = append(known.paths, row.paths...)
+			continue
+		}
+		k.rows[row.kind] = append(k.rows[row.kind], row)
+	}
+	return k, nil
+}
+
+func parseWorkloadKind(entry string) (workloadKind, error) {
+	bad := func(why string) (workloadKind, error) {
+		return workloadKind{}, fmt.Errorf("workload %q: %s (want GROUP/KIND=PATH, such as example.com/Widget=spec.podTemplate)", entry, why)
+	}
+	name, path, ok := strings.Cut(entry, "=")
+	if !ok {
+		return bad("no =")
+	}
+	slash := strings.LastIndexByte(name, '/')
+	if slash < 0 {
+		return bad("no / between group and kind")
+	}
+	row := workloadKind{group: name[:slash], kind: name[slash+1:], paths: []string{path}}
+	switch {
+	case row.kind == "":
+		return bad("no kind")
+	case strings.Contains(row.group, "/"):
+		return bad("a version is not looked at: give the group alone")
+	case row.group == "" && (row.kind == configMapKind || row.kind == secretKind), row.kind == listKind:
+		return bad("it has no pod template")
+	}
+	for _, field := range strings.Split(path, ".") {
+		if f := strings.TrimSuffix(field, anyItem); f == "" || strings.ContainsAny(f, "[]* ") {
+			return bad("the path has an empty or unreadable field")
+		}
+	}
+	return row, nil
+}
+
+func (k *kinds) find(group, kind string) *workloadKind {
+	rows := k.rows[kind]
+	for i := range rows {
+		if rows[i].group == group {
+			return &rows[i]
+		}
+	}
+	return nil
+}
+
+// apiGroup returns what stands before the slash of an apiVersion.
+func apiGroup(apiVersion string) string {
+	group, _, ok := strings.Cut(apiVersion, "/")
+	if !ok {
+		return ""
+	}
+	return group
+}
+
+// known says whether objects of that kind, or a list of them, matter to us.
+func (k *kinds) known(apiVersion, kind []byte) bool {
+	if list, ok := bytes.CutSuffix(kind, []byte(listKind)); ok {
+		return len(list) == 0 || k.known(apiVersion, list)
+	}
+	core := bytes.IndexByte(apiVersion, '/') < 0
+	switch string(kind) {
+	case configMapKind, secretKind:
+		return core
+	}
+	for i := range k.rows[string(kind)] {
+		g := k.rows[string(kind)][i].group
+		if g == "" && core || g != "" && len(apiVersion) > len(g) && apiVersion[len(g)] == '/' && string(apiVersion[:len(g)]) == g {
+			return true
+		}
+	}
+	return false
+}
+
+// mentioned says whether a document's text may hold a kind that matters. It is for
+// documents whose kind can't be told without parsing.
+func (k *kinds) mentioned(doc []byte) bool {
+	for _, kind := range []string{configMapKind, secretKind, listKind, `\`} {
+		if bytes.Contains(doc, []byte(kind)) {
+			return true
+		}
+	}
+	for kind := range k.rows {
+		if bytes.Contains(doc, []byte(kind)) {
+			return true
+		}
+	}
+	return false
+}
+
+const anyItem = "[*]"
+
+// templates visits the nodes at a dotted path, [*] standing for every item of a
+// list. It gives each its path with the items' numbers.
+func (t *tree) templates(n int32, path string, visit func(n int32, path string) error) error {
+	if path == "" {
+		return visit(n, "")
+	}
+	return t.walk(n, path, "", visit)
+}
+
+func (t *tree) walk(n int32, path, done string, visit func(int32, string) error) error {
+	if t.nodes[n].kind == null {
+		return nil
+	}
+	if path == "" {
+		if t.nodes[n].kind != mapping {
+			return &typeError{n, "a map"}
+		}
+		return visit(n, done)
+	}
+	field, rest, _ := strings.Cut(path, ".")
+	name, each := strings.CutSuffix(field, anyItem)
+	if t.nodes[n].kind != mapping {
+		return &typeError{n, "a map"}
+	}
+	c := t.get(n, name)
+	if c == 0 {
+		return nil
+	}
+	if done != "" {
+		done += "."
+	}
+	done += name
+	if !each {
+		return t.walk(c, rest, done, visit)
+	}
+	if t.nodes[c].kind == null {
+		return nil
+	}
+	if t.nodes[c].kind != sequence {
+		return &typeError{c, "a list"}
+	}
+	i := 0
+	for item := range t.children(c) {
+		if err := t.walk(item, rest, done+"["+strconv.Itoa(i)+"]", visit); err != nil {
+			return err
+		}
+		i++
+	}
+	return nil
+}
+
+// reason says why this workload is not stamped, "" if it may be.
+func (k *workloadKind) reason(t *tree, object, template int32) string {
+	if k.never != "" {
+		return k.never
+	}
+	if k.revision && t.stringAt(template, "metadata", "name") != "" {
+		return fixedName
+	}
+	if k.inPlace != "" {
+		switch t.stringAt(object, strings.Split(k.inPlace, ".")...) {
+		case "InPlaceIfPossible", "InPlaceOnly":
+			return inPlaceOnly
+		}
+	}
+	return ""
+}
+
+// note says what the rollout of a stamped workload waits for.
+func (k *workloadKind) note(t *tree, object int32) string {
+	var notes []string
+	for _, w := range k.waits {
+		if w.held(t, t.at(object, strings.Split(w.path, ".")...)) {
+			notes = append(notes, w.note)
+		}
+	}
+	return strings.Join(notes, "; ")
+}
