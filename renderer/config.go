@@ -148,6 +148,23 @@ func readContent(t *tree, object int32, kind string) (content, error) {
 	return kept, nil
 }
 
+// readConfig reads the content of a config object of a stream.
+func readConfig(stream []byte, c *config) (content, error) {
+	t, n := c.list, c.node
+	if t == nil {
+		var err error
+		if t, _, err = readDocument(stream, c.doc); err != nil {
+			return nil, failed(stream, c.doc, c.String(), nil, 0, err)
+		}
+		n = root
+	}
+	content, err := readContent(t, n, c.kind)
+	if err != nil {
+		return nil, failed(stream, c.doc, c.String(), t, n, err)
+	}
+	return content, nil
+}
+
 // find returns the entry of a key.
 func (c content) find(key []byte) (*entry, bool) {
 	i, ok := slices.BinarySearchFunc(c, key, func(e entry, k []byte) int { return bytes.Compare(e.key, k) })

@@ -90,7 +90,7 @@ func (p *planner) editDocument(d *stampedDocument) ([]Edit, error) {
 			return []Edit{e}, nil
 		}
 	}
-	return nil, p.failed(d.document, "", nil, 0, errors.New("its stamps can't be written without changing more than them"))
+	return nil, failed(p.stream, d.document, "", nil, 0, errors.New("its stamps can't be written without changing more than them"))
 }
 
 // editInPlace collects the edits of a document's pod templates.

@@ -89,7 +89,7 @@ type planner struct {
 	plan   *Plan
 	seed   maphash.Seed
 
-	configs    []*config           // in stream order, with those that others replace
+	configs    []*config            // in stream order, with those that others replace
 	byName     map[object][]*config // by kind and name; one per effective namespace
 	unreadable []unreadable
 	workloads  []*workload
@@ -170,9 +170,9 @@ func (p *planner) warn(format string, a ...any) {
 }
 
 // failed puts the place to an error about a document.
-func (p *planner) failed(d document, name string, t *tree, object int32, err error) error {
-	e := &Error{Document: d.number, Source: d.source(p.stream), Object: name, Err: err}
-	e.Line = lineAt(p.stream, d.body)
+func failed(stream []byte, d document, name string, t *tree, object int32, err error) error {
+	e := &Error{Document: d.number, Source: d.source(stream), Object: name, Err: err}
+	e.Line = lineAt(stream, d.body)
 	var line *lineError
 	var typed *typeError
 	switch {
@@ -181,20 +181,20 @@ func (p *planner) failed(d document, name string, t *tree, object int32, err err
 	case errors.As(err, &typed):
 		e.Err = t.describe(object, typed)
 		if at := t.nodes[typed.node].start; at >= 0 {
-			e.Line = lineAt(p.stream, at)
-		} else if at := placeOf(p.stream, d, t, typed.node); at >= 0 {
-			e.Line = lineAt(p.stream, at)
+			e.Line = lineAt(stream, at)
+		} else if at := placeOf(stream, d, t, typed.node); at >= 0 {
+			e.Line = lineAt(stream, at)
 		}
 	}
 	return e
 }
 
-// read reads a document, by the block reader if that takes it.
-func (p *planner) read(d document) (t *tree, byBlockReader bool, err error) {
-	if t, ok := readBlock(p.stream, d.body, d.end); ok {
+// readDocument reads a document, by the block reader if that takes it.
+func readDocument(stream []byte, d document) (t *tree, byBlockReader bool, err error) {
+	if t, ok := readBlock(stream, d.body, d.end); ok {
 		return t, true, nil
 	}
-	t, err = readValues(p.stream[d.body:d.end])
+	t, err = readValues(stream[d.body:d.end])
 	return t, false, err
 }
 
@@ -210,9 +210,9 @@ func (p *planner) document(d document) error {
 			}
 		}
 	}
-	t, byBlockReader, err := p.read(d)
+	t, byBlockReader, err := readDocument(p.stream, d)
 	if err != nil {
-		err = p.failed(d, "", nil, 0, err)
+		err = failed(p.stream, d, "", nil, 0, err)
 		if kind := string(d.top.kind); certain && (kind == configMapKind || kind == secretKind) {
 			// Nothing may consume it; match finds out.
 			p.unreadable = append(p.unreadable, unreadable{d, err})
@@ -230,12 +230,12 @@ func (p *planner) document(d document) error {
 			err = p.workload(sd, t, o, &templates)
 		}
 		if err != nil {
-			return p.failed(d, o.kindName+"/"+o.name(t), t, o.node, err)
+			return failed(p.stream, d, o.kindName+"/"+o.name(t), t, o.node, err)
 		}
 		return nil
 	})
 	if placed := new(Error); err != nil && !errors.As(err, &placed) {
-		err = p.failed(d, "", t, root, err)
+		err = failed(p.stream, d, "", t, root, err)
 	}
 	if err != nil {
 		return err
@@ -628,7 +628,7 @@ func (p *planner) checksum(c *config, keys []string) (string, error) {
 	if sum, ok := c.checksums[id]; ok {
 		return sum, nil
 	}
-	content, err := p.content(c)
+	content, err := readConfig(p.stream, c)
 	if err != nil {
 		return "", err
 	}
@@ -638,21 +638,4 @@ func (p *planner) checksum(c *config, keys []string) (string, error) {
 	}
 	c.checksums[id], p.buf = content.checksum(p.sum, c.kind, keys, p.buf)
 	return c.checksums[id], nil
-}
-
-// content reads the content of a config object.
-func (p *planner) content(c *config) (content, error) {
-	t, n := c.list, c.node
-	if t == nil {
-		var err error
-		if t, _, err = p.read(c.doc); err != nil {
-			return nil, p.failed(c.doc, c.String(), nil, 0, err)
-		}
-		n = root
-	}
-	content, err := readContent(t, n, c.kind)
-	if err != nil {
-		return nil, p.failed(c.doc, c.String(), t, n, err)
-	}
-	return content, nil
 }

@@ -111,4 +111,3 @@ func (r *Renderer) Run(in *bytes.Buffer) (*bytes.Buffer, error) {
 	}
 	return out, nil
 }
-

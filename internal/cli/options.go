@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/helm-checksum/helm-checksum/renderer"
+)
+
+// Options are the engine's options as flags.
+type Options struct {
+	Namespace   string
+	Secrets     bool
+	Strict      bool
+	OptIn       bool
+	Skip        []string
+	Ignore      []string
+	Workload    []string
+	HMACKeyFile string
+}
+
+// AddFlags defines the flags.
+func (o *Options) AddFlags(f *pflag.FlagSet) {
+	f.StringVarP(&o.Namespace, "namespace", "n", "", "release namespace (default: not known, an absent one matches any)")
+	f.BoolVar(&o.Secrets, "secrets", true, "stamp for Secrets too; --secrets=false for ConfigMaps only")
+	f.StringVar(&o.HMACKeyFile, "hmac-key-file", "", "key the checksums with the bytes of `FILE`")
+	o.AddSelectionFlags(f)
+}
+
+// AddSelectionFlags defines those of the flags that say which workloads and
+// references count.
+func (o *Options) AddSelectionFlags(f *pflag.FlagSet) {
+	f.BoolVar(&o.Strict, "strict", false, "fail when a required ConfigMap or Secret is not in the stream")
+	f.BoolVar(&o.OptIn, "opt-in", false, `stamp only workloads annotated helm-checksum/stamp: "true"`)
+	f.StringSliceVar(&o.Skip, "skip", nil, "leave alone `KIND/NAME`, a workload or a config object")
+	f.StringSliceVar(&o.Ignore, "ignore", nil, "leave out references: `[KIND/NAME:]configmap/NAME` or secret/NAME")
+	f.StringSliceVar(&o.Workload, "workload", nil, "another kind with pod templates: `GROUP/KIND=PATH`")
+}
+
+// Renderer makes the engine for the options. The error names the option.
+func (o *Options) Renderer() (*renderer.Renderer, error) {
+	key, err := ReadHMACKey(o.HMACKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	return renderer.New(renderer.Options{
+		Namespace:     o.Namespace,
+		IgnoreSecrets: !o.Secrets,
+		Strict:        o.Strict,
+		OptIn:         o.OptIn,
+		Skip:          o.Skip,
+		Ignore:        o.Ignore,
+		Workloads:     o.Workload,
+		HMACKey:       key,
+	})
+}
+
+// ReadHMACKey reads a key file: its bytes less one final LF or CRLF. Without a file
+// there is no key; an empty one is an error.
+func ReadHMACKey(file string) ([]byte, error) {
+	if file == "" {
+		return nil, nil
+	}
+	key, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("--hmac-key-file: %w", err)
+	}
+	if rest, ok := bytes.CutSuffix(key, []byte("\n")); ok {
+		key = bytes.TrimSuffix(rest, []byte("\r"))
+	}
+	if len(key) == 0 {
+		return nil, fmt.Errorf("--hmac-key-file: %s is empty: the key would be no secret", file)
+	}
+	return key, nil
+}
+
+// EnvPrefix begins the variables that stand for flags: HELM_CHECKSUM_OPT_IN for --opt-in.
+const EnvPrefix = "HELM_CHECKSUM_"
+
+// LogVariable names the file that warnings are appended to.
+const LogVariable = EnvPrefix + "LOG"
+
+// ApplyEnvironment sets the flags that were not given from the environment, and
+// returns a warning for each variable of the prefix that no flag knows. Lists are
+// comma-separated; booleans are "true" or "false". The flags are looked for in the
+// given sets, the first that has one; variables of known flags that this command
+// does not have are passed over.
+func ApplyEnvironment(environ []string, flags *pflag.FlagSet, known ...string) (warnings []string, err error) {
+	environ = slices.Sorted(slices.Values(environ))
+	for _, e := range environ {
+		name, value, _ := strings.Cut(e, "=")
+		rest, ours := strings.CutPrefix(name, EnvPrefix)
+		if !ours || name == LogVariable {
+			continue
+		}
+		option := strings.ReplaceAll(strings.ToLower(rest), "_", "-")
+		f := flags.Lookup(option)
+		if f == nil || f.Hidden || option == "help" || strings.ToUpper(rest) != rest {
+			if !slices.Contains(known, option) {
+				warnings = append(warnings, fmt.Sprintf("the variable %s is not known", name))
+			}
+			continue
+		}
+		if f.Changed {
+			continue
+		}
+		if f.Value.Type() == "bool" && value != "true" && value != "false" {
+			return nil, fmt.Errorf("%s is %q, want true or false", name, value)
+		}
+		if value == "" {
+			continue // as if it were not there: CI systems can't unset one
+		}
+		if err := f.Value.Set(value); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return warnings, nil
+}

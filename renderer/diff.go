@@ -1,0 +1,172 @@
+package renderer
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// A Change is a workload whose pods roll on the way from one stream to another,
+// because of what they consume.
+type Change struct {
+	Workload Ref            `json:"workload"`
+	Template string         `json:"template"`
+	Objects  []ObjectChange `json:"objects"` // by kind, then name
+}
+
+// An ObjectChange is a ConfigMap or Secret because of which a workload rolls.
+type ObjectChange struct {
+	Object Ref        `json:"object"`
+	Change ChangeKind `json:"change"`
+	Keys   []string   `json:"keys"` // that differ; ["*"] where all of an object came or went
+}
+
+// ChangeKind says how a stamp changes.
+type ChangeKind string
+
+// The kinds of change that Diff finds.
+const (
+	ContentChanged  ChangeKind = "changed" // the content of consumed keys
+	KeysChanged     ChangeKind = "keys"    // not the content, but which keys are consumed
+	NewlyStamped    ChangeKind = "added"   // the workload had no stamp for it
+	NoLongerStamped ChangeKind = "removed" // it has none any more
+)
+
+// Diff says which workloads that are in both streams would roll on an upgrade from
+// the old one to the new one, both stamped, and which objects and keys are the
+// reason. It names keys, never values. Workloads that are in one stream only come
+// or go, they do not roll. The error is of type *Error.
+func Diff(before, after *Plan) ([]Change, error) {
+	type id struct {
+		group string
+		ref   Ref
+		path  string
+	}
+	idOf := func(w *Workload) id { return id{apiGroup(w.APIVersion), w.Ref(), w.Template} }
+	old := make(map[id]int, len(before.Workloads))
+	for i := range before.Workloads {
+		old[idOf(&before.Workloads[i])] = i
+	}
+	changes := []Change{}
+	for j := range after.Workloads {
+		i, ok := old[idOf(&after.Workloads[j])]
+		if !ok {
+			continue
+		}
+		c, err := diffWorkload(before, i, after, j)
+		if err != nil {
+			return nil, err
+		}
+		if len(c.Objects) > 0 {
+			changes = append(changes, c)
+		}
+	}
+	return changes, nil
+}
+
+func diffWorkload(before *Plan, i int, after *Plan, j int) (Change, error) {
+	v, w := &before.Workloads[i], &after.Workloads[j]
+	c := Change{Workload: w.Ref(), Template: w.Template}
+	if maps.Equal(v.Stamps, w.Stamps) {
+		return c, nil
+	}
+	for m := range w.Consumes {
+		line := &w.Consumes[m]
+		if line.Status != Stamped || v.Stamps[line.Annotation] == line.Checksum {
+			continue
+		}
+		o := ObjectChange{Object: line.Ref(), Change: NewlyStamped, Keys: line.Keys}
+		if was := v.consumption(line.Annotation); was != nil {
+			o.Change = ContentChanged
+			var err error
+			o.Keys, err = changedKeys(before, before.source(i, was), was.Keys, after, after.source(j, line), line.Keys)
+			if err != nil {
+				return c, err
+			}
+			if len(o.Keys) == 0 {
+				o.Change, o.Keys = KeysChanged, otherKeys(was.Keys, line.Keys)
+			}
+		}
+		c.Objects = append(c.Objects, o)
+	}
+	for m := range v.Consumes {
+		if line := &v.Consumes[m]; line.Status == Stamped {
+			if _, stays := w.Stamps[line.Annotation]; !stays {
+				c.Objects = append(c.Objects, ObjectChange{line.Ref(), NoLongerStamped, line.Keys})
+			}
+		}
+	}
+	slices.SortStableFunc(c.Objects, func(a, b ObjectChange) int {
+		return cmp.Or(cmp.Compare(a.Object.Kind, b.Object.Kind), cmp.Compare(a.Object.Name, b.Object.Name))
+	})
+	return c, nil
+}
+
+// source returns the object behind a consumption of a workload.
+func (p *Plan) source(workload int, c *Consumption) *config {
+	for i := range p.Workloads[workload].Consumes {
+		if &p.Workloads[workload].Consumes[i] == c {
+			return p.sources[workload][i]
+		}
+	}
+	return nil
+}
+
+// changedKeys returns the keys, of those that either side consumes, whose content
+// is not the same on both.
+func changedKeys(before *Plan, old *config, oldKeys []string, after *Plan, new *config, newKeys []string) ([]string, error) {
+	a, err := readConfig(before.stream, old)
+	if err != nil {
+		return nil, err
+	}
+	b, err := readConfig(after.stream, new)
+	if err != nil {
+		return nil, err
+	}
+	candidates := make(map[string]bool)
+	for _, side := range []struct {
+		content content
+		keys    []string
+	}{{a, oldKeys}, {b, newKeys}} {
+		for _, key := range side.keys {
+			if key != allKeys {
+				candidates[key] = true
+				continue
+			}
+			for i := range side.content {
+				candidates[string(side.content[i].key)] = true
+			}
+		}
+	}
+	var changed []string
+	for _, key := range slices.Sorted(maps.Keys(candidates)) {
+		x, hadIt := a.find([]byte(key))
+		y, hasIt := b.find([]byte(key))
+		if hadIt && hasIt {
+			v, _ := x.decode(nil)
+			w, _ := y.decode(nil)
+			if bytes.Equal(v, w) {
+				continue
+			}
+		} else if !hadIt && !hasIt {
+			continue
+		}
+		changed = append(changed, key)
+	}
+	return changed, nil
+}
+
+// otherKeys returns the keys that are in one list only.
+func otherKeys(a, b []string) []string {
+	var other []string
+	for _, pair := range [][2][]string{{a, b}, {b, a}} {
+		for _, key := range pair[0] {
+			if !slices.Contains(pair[1], key) {
+				other = append(other, key)
+			}
+		}
+	}
+	slices.Sort(other)
+	return other
+}
