@@ -3,16 +3,19 @@ package renderer
 import (
 	"bytes"
 	"encoding/binary"
+	"iter"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // A blockReader reads the YAML that charts are mostly written in, at many times
 // the speed of a library, and with the place of every value: block mappings and
-// sequences, literal block scalars, plain and simply quoted scalars of one line,
-// short flow collections. It takes only what it is certain of, and leaves every
-// document that has anything else in it to the library. What it takes it reads as
-// sigs.k8s.io/yaml does; FuzzBlockReader holds the two together.
+// sequences, block, plain and quoted scalars, flow collections of simple words. It
+// takes only what it is certain of, and leaves every document that has anything else
+// in it (anchors, tags, complex keys, CRLF, tabs in odd places, what may be a number)
+// to the library. What it takes it reads as sigs.k8s.io/yaml does; FuzzBlockReader
+// holds the two together.
 type blockReader struct {
 	src   []byte // the stream
 	end   int    // of the document
@@ -25,45 +28,63 @@ type blockReader struct {
 
 const (
 	maxBlockDepth = 100 // far deeper than manifests are, far from a deep stack
-	maxBlockKey   = 256 // YAML's own limit for a key on one line is 1024
+	maxFlowDepth  = 32  // likewise
+	maxBlockKey   = 512 // bytes to the colon; YAML's own limit is 1024 characters
 )
 
 // readBlock reads src[from:end] as one document, or says that it leaves it to the library.
-func readBlock(src []byte, from, end int) (*tree, bool) {
+// The tree is read into one that may have been used before, and returned.
+func readBlock(into *tree, src []byte, from, end int) (*tree, bool) {
 	if !plainBytes(src[from:end]) {
 		return nil, false
 	}
-	r := blockReader{src: src, end: end, tree: newTree((end-from)/64 + 8)}
-	if !r.begin(from) || r.col != 0 || !r.node(root) || r.col >= 0 {
+	r := blockReader{src: src, end: end, tree: into}
+	into.reset()
+	if !r.begin(from) || r.col != 0 || !r.document() || r.col >= 0 {
 		return nil, false
 	}
 	return r.tree, true
+}
+
+// document reads the collection that is the document.
+func (r *blockReader) document() bool {
+	if c := r.src[r.pos]; c == '{' || c == '[' {
+		return r.scalar(root, -1)
+	}
+	return r.node(root)
 }
 
 // readBlockEntry reads the value of one key in column 0, which begins on the next
 // line, and stops where the value ends. The root of the tree is that value.
-func readBlockEntry(src []byte, from, end int) (*tree, bool) {
-	r := blockReader{src: src, end: end, tree: newTree(16)}
+func readBlockEntry(into *tree, src []byte, from, end int) (*tree, bool) {
+	r := blockReader{src: src, end: end, tree: into}
+	into.reset()
 	if !r.begin(from) || r.col <= 0 || !r.node(root) || r.col > 0 {
 		return nil, false
 	}
-	if !plainBytes(src[from:min(r.line, end)]) {
+	// The line that it stops at begins with what is no line break either.
+	if !plainBytes(src[from:min(r.line+len("\u2028"), end)]) {
 		return nil, false
 	}
 	return r.tree, true
 }
 
-// plainBytes says whether a text holds only characters that YAML takes as they
-// are: no control characters, no byte-order marks, no line breaks but LF.
+// plainBytes says whether a text, which is UTF-8, holds only characters that YAML
+// takes as they are: no control characters, no byte-order marks, no line breaks but LF.
 func plainBytes(b []byte) bool {
 	const (
 		ones  = 0x0101010101010101
-		highs = 0x8080808080808080
+		highs = 0x80 * ones
+		lows  = 0x7f * ones
 	)
 	for len(b) >= 8 {
 		w := binary.LittleEndian.Uint64(b)
-		// A byte is flagged when it is below 0x20, 0x7f or above it.
-		if (w|(w-0x20*ones)|(w+ones))&highs != 0 && !plainRun(b, 8) {
+		low := w & lows
+		// The high bit of each byte, no carry going from one to the next: it is below
+		// 0x20, it is 0x7f, it is above that; and it is no LF.
+		odd := ^(low + 0x60*ones) | (low + ones) | w
+		lf := w ^ '\n'*ones
+		if odd&((lf&lows+lows)|lf)&highs != 0 && !plainRun(b, 8) {
 			return false
 		}
 		b = b[8:]
@@ -214,7 +235,7 @@ func (r *blockReader) value(n int32, col int, inMapping bool) bool {
 		}
 		switch {
 		case r.col > col:
-			return r.node(n)
+			return r.below(n, col)
 		case r.col == col && inMapping && r.atItem():
 			return r.node(n) // a list may stand in the column of its key
 		}
@@ -236,8 +257,28 @@ func (r *blockReader) value(n int32, col int, inMapping bool) bool {
 	return r.scalar(n, col)
 }
 
-// key reads "key:" at an offset and returns the key and the offset past the colon.
+// below reads a value that begins on a line of its own.
+func (r *blockReader) below(n int32, col int) bool {
+	if !r.atItem() {
+		if _, _, ok := r.key(r.pos); !ok {
+			return r.scalar(n, col)
+		}
+	}
+	return r.node(n)
+}
+
+// key reads "key:" of a block mapping at an offset and returns the key and the
+// offset past the colon.
 func (r *blockReader) key(i int) (key []byte, after int, ok bool) {
+	key, after, ok = r.anyKey(i)
+	if ok && after < r.end && r.src[after] != ' ' && r.src[after] != '\n' {
+		return nil, 0, false
+	}
+	return key, after, ok
+}
+
+// anyKey reads a key and the colon behind it, whatever follows that.
+func (r *blockReader) anyKey(i int) (key []byte, after int, ok bool) {
 	switch c := r.src[i]; {
 	case c == '"' || c == '\'':
 		end, simple := r.quoted(i)
@@ -253,14 +294,10 @@ func (r *blockReader) key(i int) (key []byte, after int, ok bool) {
 			return nil, 0, false
 		}
 	}
-	if len(key) > maxBlockKey || after >= r.end || r.src[after] != ':' {
+	if after = r.spaces(after); after-i > maxBlockKey || after >= r.end || r.src[after] != ':' {
 		return nil, 0, false
 	}
-	after++
-	if after < r.end && r.src[after] != ' ' && r.src[after] != '\n' {
-		return nil, 0, false
-	}
-	return key, after, true
+	return key, after + 1, true
 }
 
 // isKeyByte says whether a plain key may hold a byte without another look.
@@ -279,7 +316,7 @@ func (r *blockReader) quoted(i int) (end int, simple bool) {
 				return 0, false
 			}
 			return j + 1, true
-		case c == '\n', c == '\t', c == '\\' && quote == '"':
+		case c == '\n', c == '\\' && quote == '"':
 			return 0, false
 		}
 	}
@@ -292,8 +329,8 @@ func (r *blockReader) scalar(n int32, col int) bool {
 	d := &r.tree.nodes[n]
 	d.start = r.pos
 	switch r.src[r.pos] {
-	case '|':
-		return r.literal(n, col)
+	case '|', '>':
+		return r.blockScalar(n, col)
 	case '{', '[':
 		r.pos = r.flow(n, 0)
 		if r.pos < 0 {
@@ -308,28 +345,76 @@ func (r *blockReader) scalar(n int32, col int) bool {
 		d.end = end
 		r.pos = end
 	default:
-		end := r.lineEnd()
-		b := r.src[r.pos:end]
-		if !plainStart(b) || bytes.IndexByte(b, '\t') >= 0 {
-			return false
-		}
-		if i := bytes.Index(b, []byte(" #")); i >= 0 {
-			b = b[:i]
-		}
-		b = bytes.TrimRight(b, " ")
-		if b[len(b)-1] == ':' || bytes.Contains(b, []byte(": ")) {
-			return false
-		}
-		k, sure := plainKind(b)
-		if !sure {
-			return false
-		}
-		d.kind, d.text = k, b
-		d.normalise()
-		d.end = r.pos + len(b)
-		r.pos = d.end
+		return r.plain(d, col)
 	}
 	return r.endScalar(col)
+}
+
+// plain reads a plain scalar, which goes on for as long as lines are indented
+// deeper than the collection that it is in.
+func (r *blockReader) plain(d *node, col int) bool {
+	end := r.lineEnd()
+	b, comment, ok := plainLine(r.src[r.pos:end])
+	if !ok || !plainStart(b) {
+		return false
+	}
+	d.end = r.pos + len(b)
+	if !r.advance(end) {
+		return false
+	}
+	if r.col > col {
+		if comment {
+			return false
+		}
+		b, ok = r.plainLines(d, b, end, col)
+	}
+	return ok && d.setPlain(b) && r.col <= col
+}
+
+// plainLine takes the part of a plain scalar that stands on a line, and says
+// whether a comment follows it.
+func plainLine(b []byte) (part []byte, comment, ok bool) {
+	if bytes.IndexByte(b, '\t') >= 0 {
+		return nil, false, false
+	}
+	if i := bytes.Index(b, []byte(" #")); i >= 0 {
+		b, comment = b[:i], true
+	}
+	b = bytes.TrimRight(b, " ")
+	if len(b) == 0 || b[len(b)-1] == ':' || bytes.Contains(b, []byte(": ")) {
+		return nil, false, false
+	}
+	return b, comment, true
+}
+
+// plainLines folds a plain scalar of several lines: at is the end of the first,
+// first what stands on it. It leaves the reader at the line after the last.
+func (r *blockReader) plainLines(d *node, first []byte, at, col int) ([]byte, bool) {
+	folded := bytes.Clone(first)
+	for comment := false; r.col > col; {
+		// A comment between the lines ends the scalar.
+		breaks := bytes.Count(r.src[at:r.line], []byte("\n"))
+		if comment || bytes.IndexByte(r.src[at:r.line], '#') >= 0 {
+			return nil, false
+		}
+		at = r.lineEnd()
+		var part []byte
+		var ok bool
+		if part, comment, ok = plainLine(r.src[r.pos:at]); !ok {
+			return nil, false
+		}
+		if breaks == 1 {
+			folded = append(folded, ' ')
+		} else {
+			folded = append(folded, lineBreaks(breaks-1)...)
+		}
+		folded = append(folded, part...)
+		d.end = r.pos + len(part)
+		if !r.advance(at) {
+			return nil, false
+		}
+	}
+	return folded, true
 }
 
 // endScalar passes over what may follow a scalar on its line, and refuses a line
@@ -348,9 +433,9 @@ func (r *blockReader) endScalar(col int) bool {
 // plainStart says whether a plain scalar may begin so.
 func plainStart(b []byte) bool {
 	switch c := b[0]; c {
-	case '-':
+	case '-', '?', ':':
 		return len(b) > 1 && b[1] != ' '
-	case '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`':
+	case ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`':
 		return false
 	}
 	return true
@@ -358,58 +443,127 @@ func plainStart(b []byte) bool {
 
 func (d *node) setText(b []byte, s nodeStyle) { d.kind, d.text, d.style = text, b, s }
 
-// normalise gives a plain scalar's JSON text.
-func (d *node) normalise() {
-	switch d.kind {
+// setPlain takes a plain scalar: a string as it is, anything else as its JSON text.
+func (d *node) setPlain(b []byte) bool {
+	k, sure := plainKind(b)
+	switch k {
 	case null:
-		d.text = nil
+		b = nil
 	case boolean:
-		d.text = []byte(strconv.FormatBool(booleans[string(d.text)]))
+		b = []byte(strconv.FormatBool(booleans[string(b)]))
+	case number:
+		b = numberText(b)
 	}
+	d.kind, d.text = k, b
+	return sure
 }
 
-// quotedText reads a quoted scalar of one line and returns its end and its text.
+// quotedText reads a quoted scalar and returns its end and its text.
 func (r *blockReader) quotedText(i int) (end int, text []byte, ok bool) {
 	if end, simple := r.quoted(i); simple {
 		return end, r.src[i+1 : end-1], true
 	}
 	quote := r.src[i]
 	var b []byte
+	solid := 0 // of b, what is no white space that a line break swallows
 	for j := i + 1; j < r.end; j++ {
 		c := r.src[j]
 		switch {
-		case c == '\n', c == '\t':
-			return 0, nil, false
+		case c == '\n':
+			next, breaks := r.quotedBreaks(j)
+			if next < 0 {
+				return 0, nil, false
+			}
+			b = b[:solid]
+			if breaks == 1 {
+				b = append(b, ' ')
+			} else {
+				b = append(b, lineBreaks(breaks-1)...)
+			}
+			solid = len(b)
+			j = next - 1
+			continue
 		case c == quote && quote == '\'' && j+1 < r.end && r.src[j+1] == '\'':
 			j++
 		case c == quote:
 			return j + 1, b, true
+		case c == '\\' && quote == '"' && j+1 < r.end && r.src[j+1] == '\n':
+			next, breaks := r.quotedBreaks(j + 1)
+			if next < 0 {
+				return 0, nil, false
+			}
+			b = append(b, lineBreaks(breaks-1)...)
+			solid = len(b)
+			j = next - 1
+			continue
 		case c == '\\' && quote == '"':
-			if j++; j >= r.end {
+			var n int
+			if b, n = unescape(b, r.src[j+1:r.end]); n == 0 {
 				return 0, nil, false
 			}
-			switch r.src[j] {
-			case 'n':
-				c = '\n'
-			case 't':
-				c = '\t'
-			case 'r':
-				c = '\r'
-			case '"', '\\', '/':
-				c = r.src[j]
-			default:
-				return 0, nil, false
-			}
+			solid = len(b)
+			j += n
+			continue
 		}
 		b = append(b, c)
+		if c != ' ' && c != '\t' {
+			solid = len(b)
+		}
 	}
 	return 0, nil, false
 }
 
-// flow reads a short flow collection of one line, of quoted and of plain words,
-// and returns its end; -1 leaves it to the library.
+// quotedBreaks passes over the line breaks in a quoted scalar and the white space
+// around them; next is -1 where a document marker may stand.
+func (r *blockReader) quotedBreaks(i int) (next, breaks int) {
+	for ; i < r.end; i++ {
+		switch r.src[i] {
+		case '\n':
+			breaks++
+			if i+1 < r.end && (r.src[i+1] == '-' || r.src[i+1] == '.') {
+				return -1, 0
+			}
+		case ' ', '\t':
+		default:
+			return i, breaks
+		}
+	}
+	return -1, 0
+}
+
+func lineBreaks(n int) []byte { return bytes.Repeat([]byte("\n"), n) }
+
+// escapes are the characters that one letter behind a backslash stands for
+// (YAML 1.1, section 5.7), without the slash, which go.yaml.in/yaml/v2 refuses.
+var escapes = [256]string{
+	'0': "\x00", 'a': "\a", 'b': "\b", 't': "\t", '\t': "\t", 'n': "\n", 'v': "\v", 'f': "\f", 'r': "\r", 'e': "\x1b",
+	' ': " ", '"': `"`, '\'': "'", '\\': `\`, 'N': "\u0085", '_': "\u00a0", 'L': "\u2028", 'P': "\u2029",
+}
+
+// unescape appends the character that stands behind a backslash, and returns how
+// many bytes it took; none when it is no escape.
+func unescape(b, after []byte) ([]byte, int) {
+	if len(after) == 0 {
+		return b, 0
+	}
+	if s := escapes[after[0]]; s != "" {
+		return append(b, s...), 1
+	}
+	size := map[byte]int{'x': 2, 'u': 4, 'U': 8}[after[0]]
+	if size == 0 || len(after) <= size {
+		return b, 0
+	}
+	c, err := strconv.ParseUint(string(after[1:1+size]), 16, 32)
+	if err != nil || c > utf8.MaxRune || !utf8.ValidRune(rune(c)) {
+		return b, 0
+	}
+	return utf8.AppendRune(b, rune(c)), 1 + size
+}
+
+// flow reads a flow collection of quoted and of plain words and returns its end; -1
+// leaves it to the library.
 func (r *blockReader) flow(n int32, depth int) int {
-	if depth > 8 {
+	if depth > maxFlowDepth {
 		return -1
 	}
 	d := &r.tree.nodes[n]
@@ -420,7 +574,7 @@ func (r *blockReader) flow(n int32, depth int) int {
 		d.kind, closing = mapping, '}'
 	}
 	for first := true; ; first = false {
-		if i = r.spaces(i); i >= r.end {
+		if i = r.flowSpaces(i); i >= r.end {
 			return -1
 		}
 		if r.src[i] == closing {
@@ -434,10 +588,14 @@ func (r *blockReader) flow(n int32, depth int) int {
 		if open == '{' {
 			keyStart = i
 			var ok bool
-			if key, i, ok = r.key(i); !ok || i >= r.end || r.src[i] != ' ' {
+			if key, i, ok = r.anyKey(i); !ok || i >= r.end {
 				return -1
 			}
-			if i = r.spaces(i); i >= r.end {
+			// Behind a plain key the colon may be a part of it.
+			if c := r.src[keyStart]; c != '"' && c != '\'' && r.src[i] != ' ' && r.src[i] != '\n' {
+				return -1
+			}
+			if i = r.flowSpaces(i); i >= r.end {
 				return -1
 			}
 		}
@@ -445,13 +603,13 @@ func (r *blockReader) flow(n int32, depth int) int {
 		if i = r.flowValue(c, i, depth); i < 0 {
 			return -1
 		}
-		if i = r.spaces(i); i >= r.end {
+		if i = r.flowSpaces(i); i >= r.end {
 			return -1
 		}
 		if r.src[i] == closing {
 			break
 		}
-		if r.src[i] != ',' || i+1 >= r.end || r.src[i+1] != ' ' && r.src[i+1] != '"' {
+		if r.src[i] != ',' {
 			return -1
 		}
 		i++
@@ -463,6 +621,17 @@ func (r *blockReader) flow(n int32, depth int) int {
 func (r *blockReader) spaces(i int) int {
 	for i < r.end && r.src[i] == ' ' {
 		i++
+	}
+	return i
+}
+
+// flowSpaces passes over spaces and line breaks in a flow collection, up to what may
+// be a document marker.
+func (r *blockReader) flowSpaces(i int) int {
+	for i = r.spaces(i); i < r.end && r.src[i] == '\n'; i = r.spaces(i) {
+		if i++; i < r.end && (r.src[i] == '-' || r.src[i] == '.') {
+			return r.end
+		}
 	}
 	return i
 }
@@ -487,43 +656,33 @@ func (r *blockReader) flowValue(n int32, i, depth int) int {
 			end++
 		}
 		b := r.src[i:end]
-		if len(b) == 0 || b[0] == '-' || end >= r.end || strings.IndexByte(" ,]}", r.src[end]) < 0 {
+		if len(b) == 0 || len(b) == 1 && b[0] == '-' || end >= r.end {
 			return -1
 		}
-		// A plain scalar may go on after the space.
-		if next := r.spaces(end); next >= r.end || strings.IndexByte(",]}", r.src[next]) < 0 {
-			return -1
-		}
-		k, sure := plainKind(b)
-		if !sure {
+		// A plain scalar may go on after white space.
+		if next := r.flowSpaces(end); next >= r.end || strings.IndexByte(",]}", r.src[next]) < 0 {
 			return -1
 		}
 		d := &r.tree.nodes[n]
-		d.kind, d.text, d.start, d.end = k, b, i, end
-		d.normalise()
+		if !d.setPlain(b) {
+			return -1
+		}
+		d.start, d.end = i, end
 		return end
 	}
 }
 
-// literal reads a literal block scalar ("|", "|-", "|+"); its text is decoded by
-// literalText when it is needed.
-func (r *blockReader) literal(n int32, col int) bool {
+// blockScalar reads a literal or folded block scalar; its text is decoded by
+// blockText when it is needed.
+func (r *blockReader) blockScalar(n int32, col int) bool {
 	d := &r.tree.nodes[n]
-	d.kind, d.style = text, literal
-	i := r.pos + 1
-	if i < r.end && (r.src[i] == '-' || r.src[i] == '+') {
-		d.style = literalStrip
-		if r.src[i] == '+' {
-			d.style = literalKeep
-		}
-		i++
+	d.kind = text
+	indent, i, ok := r.blockHeader(d, col)
+	if !ok {
+		return false
 	}
-	i = r.spaces(i)
-	if i >= r.end || r.src[i] != '\n' {
-		return false // an indentation indicator, a comment, or no text at all
-	}
-	from := i + 1
-	indent, blanks := 0, 0
+	from := i
+	blanks := 0
 	end := from // past the last line that has text
 	line := from
 	for line < r.end {
@@ -568,49 +727,147 @@ func (r *blockReader) literal(n int32, col int) bool {
 		end = line
 	}
 done:
-	if indent == 0 && d.style == literalKeep {
+	keep := d.style == literalKeep || d.style == foldedKeep
+	switch {
+	case end == from && keep:
 		return false
-	}
-	d.last = int32(indent)
-	d.text = r.src[from:line]
-	if indent == 0 {
-		d.text = nil
-	} else if d.style != literalKeep {
+	case keep:
+		d.text = r.src[from:line]
+	default:
 		d.text = r.src[from:end]
 	}
+	d.last = int32(indent)
 	return r.find(line) && r.col <= col
 }
 
-// literalText decodes a literal's lines into buf, which may be nil, and returns it.
-func literalText(buf []byte, d *node) []byte {
+// blockHeader reads the line on which a block scalar begins, and returns the
+// indentation that it asks for, 0 if none, and the offset of the next line.
+func (r *blockReader) blockHeader(d *node, col int) (indent, next int, ok bool) {
+	d.style = literal
+	if r.src[r.pos] == '>' {
+		d.style = folded
+	}
+	i := r.pos + 1
+	chomped := false
+	for ; i < r.end; i++ {
+		c := r.src[i]
+		switch {
+		case c == '+' && !chomped:
+			d.style, chomped = d.style+literalKeep-literal, true
+		case c == '-' && !chomped:
+			d.style, chomped = d.style+literalStrip-literal, true
+		case c >= '1' && c <= '9' && indent == 0:
+			indent = col + int(c-'0')
+		default:
+			goto indicated
+		}
+	}
+indicated:
+	indicators := i
+	i = r.spaces(i)
+	if i < r.end && r.src[i] == '#' && i > indicators {
+		if j := bytes.IndexByte(r.src[i:r.end], '\n'); j >= 0 {
+			i += j
+		}
+	}
+	if i >= r.end || r.src[i] != '\n' {
+		return 0, 0, false // no text at all, or something that belongs to no one
+	}
+	return indent, i + 1, true
+}
+
+// blockText decodes a block scalar's lines into buf, which may be nil, and returns it.
+func blockText(buf []byte, d *node) []byte {
 	b, indent := d.text, int(d.last)
 	if cap(buf) < len(b) {
 		buf = make([]byte, 0, len(b))
 	}
 	buf = buf[:0]
+	if d.style >= folded {
+		return foldedText(buf, b, indent, d.style)
+	}
+	for line := range literalLines(d) {
+		buf = append(buf, line...)
+	}
+	return buf
+}
+
+// isLiteral says whether a scalar is a literal block scalar.
+func (d *node) isLiteral() bool { return d.style >= literal && d.style < folded }
+
+// literalLines ranges over the text of a literal, line by line, with line breaks.
+func literalLines(d *node) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		b, indent := d.text, int(d.last)
+		strip := d.style == literalStrip
+		for len(b) > 0 {
+			end := bytes.IndexByte(b, '\n') + 1
+			last := end == 0 || end == len(b)
+			if end == 0 {
+				end = len(b)
+			}
+			line := b[:end]
+			b = b[end:]
+			if last && strip {
+				line = bytes.TrimSuffix(line, []byte("\n"))
+			}
+			// A line shorter than the indentation is blank: its spaces are no text.
+			switch {
+			case len(line) > indent:
+				line = line[indent:]
+			case len(line) > 0 && line[len(line)-1] == '\n':
+				line = line[len(line)-1:]
+			default:
+				continue
+			}
+			if !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// foldedText decodes the lines of a folded block scalar into buf.
+func foldedText(buf, b []byte, indent int, style nodeStyle) []byte {
+	breaks := 0     // of blank lines, not yet written
+	begun := false  // a line was written
+	ended := false  // and had a break at its end
+	spaced := false // and began with white space: nothing is folded beside it
+	write := func(n int) { buf = append(buf, lineBreaks(n)...) }
 	for len(b) > 0 {
-		end := bytes.IndexByte(b, '\n') + 1
-		if end == 0 {
+		end := bytes.IndexByte(b, '\n')
+		hasBreak := end >= 0
+		if !hasBreak {
 			end = len(b)
 		}
-		// A line shorter than the indentation is blank: its spaces are no text.
-		if skip := min(indent, end-1); end > indent || b[end-1] == '\n' {
-			buf = append(buf, b[skip:end]...)
+		line := b[:end]
+		b = b[min(end+1, len(b)):]
+		if len(line) <= indent {
+			if hasBreak {
+				breaks++
+			}
+			continue
 		}
-		b = b[end:]
+		line = line[indent:]
+		blank := line[0] == ' ' || line[0] == '\t'
+		switch {
+		case !begun:
+			write(breaks)
+		case spaced || blank:
+			write(1 + breaks)
+		case breaks == 0:
+			buf = append(buf, ' ')
+		default:
+			write(breaks)
+		}
+		begun, ended, spaced, breaks = true, hasBreak, blank, 0
+		buf = append(buf, line...)
 	}
-	switch d.style {
-	case literal:
-		for n := len(buf); n > 1 && buf[n-1] == '\n' && buf[n-2] == '\n'; n-- {
-			buf = buf[:n-1]
-		}
-		if len(buf) == 1 && buf[0] == '\n' {
-			buf = buf[:0]
-		}
-	case literalStrip:
-		for len(buf) > 0 && buf[len(buf)-1] == '\n' {
-			buf = buf[:len(buf)-1]
-		}
+	if ended && style != foldedStrip {
+		write(1)
+	}
+	if style == foldedKeep {
+		write(breaks)
 	}
 	return buf
 }

@@ -23,7 +23,11 @@ type checksummer struct {
 	hash  hash.Hash
 	frame [9]byte
 	sum   [sha256.Size]byte
+	chunk []byte // of a literal's text
 }
+
+// chunkSize is small enough for a processor's cache, and much for a hash.
+const chunkSize = 16 << 10
 
 func newChecksummer(hmacKey []byte) *checksummer {
 	if len(hmacKey) > 0 {
@@ -52,6 +56,38 @@ func (c *checksummer) absent(key []byte) {
 func (c *checksummer) present(key, value []byte) {
 	c.write(c.frame[:0], key)
 	c.write(append(c.frame[:0], 1), value)
+}
+
+// entry adds a key of a config object. The text of a literal, which is most of what
+// most config objects hold, goes to the hash line by line, nowhere held whole.
+func (c *checksummer) entry(e *entry) {
+	if !e.value.isLiteral() || e.codec != plainText {
+		value, _ := e.decode()
+		c.present(e.key, value)
+		return
+	}
+	size := 0
+	for line := range literalLines(e.value) {
+		size += len(line)
+	}
+	c.write(c.frame[:0], e.key)
+	c.hash.Write(binary.BigEndian.AppendUint64(append(c.frame[:0], 1), uint64(size)))
+	if c.chunk == nil {
+		c.chunk = make([]byte, 0, chunkSize)
+	}
+	for line := range literalLines(e.value) {
+		if len(c.chunk)+len(line) > chunkSize {
+			c.hash.Write(c.chunk)
+			c.chunk = c.chunk[:0]
+			if len(line) > chunkSize {
+				c.hash.Write(line)
+				continue
+			}
+		}
+		c.chunk = append(c.chunk, line...)
+	}
+	c.hash.Write(c.chunk)
+	c.chunk = c.chunk[:0]
 }
 
 func (c *checksummer) hex() string { return hex.EncodeToString(c.hash.Sum(c.sum[:0])) }

@@ -3,6 +3,7 @@ package renderer
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ type config struct {
 
 	skip       bool
 	controlErr error // of its controls; counts when something consumes it
+	controlAt  int   // where in the stream, if known
 
 	// For an item of a list: the list's values and the object among them.
 	list *tree
@@ -24,14 +26,17 @@ type config struct {
 
 	replaced  bool // by another of the same name
 	consumers int
+	wanted    [][]string        // lists of keys of which workloads need the checksum
 	checksums map[string]string // by the keys, joined
+
+	contentErr error // why the content can't be read
 }
 
 func (c *config) String() string { return c.kind + "/" + c.name }
 
 // readHead reads the name and the annotations of a config object without reading
 // the object, when its metadata is a block mapping in plain sight.
-func readHead(stream []byte, d document) (metadata *tree, ok bool) {
+func readHead(into *tree, stream []byte, d document) (metadata *tree, ok bool) {
 	if t := d.top; t.odd || t.root != rootBlock || t.metadatas != 1 {
 		return nil, false
 	}
@@ -49,7 +54,7 @@ func readHead(stream []byte, d document) (metadata *tree, ok bool) {
 	if end < 0 || len(bytes.TrimRight(stream[from:from+end], " ")) > 0 {
 		return nil, false
 	}
-	metadata, ok = readBlockEntry(stream, from+end+1, d.end)
+	metadata, ok = readBlockEntry(into, stream, from+end+1, d.end)
 	if !ok || metadata.nodes[root].kind != mapping {
 		return nil, false
 	}
@@ -68,6 +73,9 @@ func (c *config) setMetadata(t *tree, metadata int32) error {
 	c.hook = isHook(t, metadata)
 	var own controls
 	c.controlErr = own.read(t, metadata, configControls)
+	if control := new(controlError); errors.As(c.controlErr, &control) {
+		c.controlAt = t.nodes[control.node].start
+	}
 	c.skip = own.skip
 	return nil
 }
@@ -91,13 +99,11 @@ const (
 	base64Text
 )
 
-// decode returns the value's bytes, in buf where it has to be decoded, and says
-// whether it was base64 where it had to be.
-func (e *entry) decode(buf []byte) (value []byte, ok bool) {
+// decode returns the value's bytes, and whether it was base64 where it had to be.
+func (e *entry) decode() (value []byte, ok bool) {
 	value = e.value.text
 	if e.value.style >= literal {
-		buf = literalText(buf, e.value)
-		value = buf
+		value = blockText(nil, e.value)
 	}
 	if e.codec != base64Text || e.value.kind != text {
 		return value, true
@@ -148,12 +154,13 @@ func readContent(t *tree, object int32, kind string) (content, error) {
 	return kept, nil
 }
 
-// readConfig reads the content of a config object of a stream.
-func readConfig(stream []byte, c *config) (content, error) {
+// readConfig reads the content of a config object of a stream, into a tree that the
+// content then needs.
+func readConfig(into *tree, stream []byte, c *config) (content, error) {
 	t, n := c.list, c.node
 	if t == nil {
 		var err error
-		if t, _, err = readDocument(stream, c.doc); err != nil {
+		if t, _, err = readDocument(into, stream, c.doc); err != nil {
 			return nil, failed(stream, c.doc, c.String(), nil, 0, err)
 		}
 		n = root
@@ -174,31 +181,23 @@ func (c content) find(key []byte) (*entry, bool) {
 	return &c[i], true
 }
 
-// checksum computes the checksum of keys, ["*"] for all. The buffer is used for
-// decoding; what it has become is returned for the next.
-func (c content) checksum(sum *checksummer, kind string, keys []string, buf []byte) (string, []byte) {
+// checksum computes the checksum of keys, ["*"] for all.
+func (c content) checksum(sum *checksummer, kind string, keys []string) string {
 	sum.begin(kind)
-	add := func(e *entry) {
-		value, _ := e.decode(buf)
-		if e.value.style >= literal && cap(value) > cap(buf) && e.codec == plainText {
-			buf = value[:0]
-		}
-		sum.present(e.key, value)
-	}
 	if len(keys) == 1 && keys[0] == allKeys {
 		for i := range c {
-			add(&c[i])
+			sum.entry(&c[i])
 		}
-		return sum.hex(), buf
+		return sum.hex()
 	}
 	for _, key := range keys {
 		if e, ok := c.find([]byte(key)); ok {
-			add(e)
+			sum.entry(e)
 		} else {
 			sum.absent([]byte(key))
 		}
 	}
-	return sum.hex(), buf
+	return sum.hex()
 }
 
 // warnings says which values the API server will refuse. It names keys, no values.
@@ -211,7 +210,7 @@ func (c content) warnings(of string) []string {
 		case e.value.kind != text:
 			all = append(all, fmt.Sprintf("%s: the value of key %s is %s, not a string: its JSON text was taken", of, quote(string(e.key)), e.value.kind))
 		case e.codec == base64Text:
-			if _, ok := e.decode(nil); !ok {
+			if _, ok := e.decode(); !ok {
 				all = append(all, fmt.Sprintf("%s: the value of key %s is not base64: its text was taken as it is", of, quote(string(e.key))))
 			}
 		}

@@ -1,6 +1,7 @@
 package renderer
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,32 +36,52 @@ type controls struct {
 	consumes []object
 }
 
+// A controlError is what is wrong with a control, and the node of its value.
+type controlError struct {
+	node int32
+	err  error
+}
+
+func (e *controlError) Error() string { return e.err.Error() }
+
+func (e *controlError) Unwrap() error { return e.err }
+
 // read takes the controls among the annotations of one metadata.
 func (c *controls) read(t *tree, metadata int32, known []string) error {
 	annotations := t.at(metadata, "annotations")
 	if annotations == 0 || t.nodes[annotations].kind != mapping {
 		return nil
 	}
+	var ours []int32
+	last := make(map[string]int32) // of a key that is there twice the last one counts
 	for a := range t.children(annotations) {
-		name, ours := strings.CutPrefix(string(t.nodes[a].key), annotationPrefix)
-		if !ours {
+		name := t.nodes[a].key
+		if !bytes.HasPrefix(name, []byte(annotationPrefix)) ||
+			slices.ContainsFunc(writtenNames, func(p string) bool { return bytes.HasPrefix(name, []byte(p)) }) {
 			continue
 		}
-		name = annotationPrefix + name
-		if slices.ContainsFunc(writtenNames, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		ours = append(ours, a)
+		last[string(name)] = a
+	}
+	for _, a := range ours {
+		name := string(t.nodes[a].key)
+		if last[name] != a {
 			continue
+		}
+		fail := func(format string, args ...any) error {
+			return &controlError{a, fmt.Errorf(format, args...)}
 		}
 		if !slices.Contains(known, name) {
 			if slices.Contains(workloadControls, name) {
-				return fmt.Errorf("annotation %s has no effect here, only on workloads; known here: %s", name, strings.Join(known, ", "))
+				return fail("annotation %s has no effect here, only on workloads; known here: %s", name, strings.Join(known, ", "))
 			}
-			return fmt.Errorf("unknown annotation %s; the nearest known one is %s", quote(name), nearest(name, known))
+			return fail("unknown annotation %s; the nearest known one is %s", quote(name), nearest(name, known))
 		}
 		if t.nodes[a].kind != text {
-			return fmt.Errorf("annotation %s is %s, want a string in quotes", name, t.nodes[a].kind)
+			return fail("annotation %s is %s, want a string in quotes", name, t.nodes[a].kind)
 		}
 		if err := c.set(name, string(t.textOf(a))); err != nil {
-			return fmt.Errorf("annotation %s: %w", name, err)
+			return fail("annotation %s: %w", name, err)
 		}
 	}
 	return nil
@@ -78,12 +99,18 @@ func (c *controls) set(name, value string) error {
 			c.stamp = c.stamp || value == "true"
 		}
 	case ignoreControl:
+		odd := 0
 		for _, item := range splitList(value) {
 			p, err := parseReference(item)
 			if err != nil {
 				return err
 			}
 			c.ignore = append(c.ignore, p)
+			if i := strings.IndexByte(p.name, '*'); i >= 0 && i < len(p.name)-1 {
+				if odd++; odd > maxOddPatterns {
+					return fmt.Errorf("more than %d references have a * that is not their end", maxOddPatterns)
+				}
+			}
 		}
 	case consumesControl:
 		for _, item := range splitList(value) {
@@ -96,6 +123,10 @@ func (c *controls) set(name, value string) error {
 	}
 	return nil
 }
+
+// maxOddPatterns bounds the patterns that each reference of a workload is held against
+// one by one; see patterns.
+const maxOddPatterns = 1000
 
 // splitList splits a comma-separated list; white space around the items is no part of them.
 func splitList(s string) []string {
@@ -164,16 +195,20 @@ func validName(name string, wildcard bool) bool {
 // match says whether a name fits a pattern in which * stands for any text. It takes
 // time in proportion to the name times the pattern's stars.
 func match(pattern, name string) bool {
-	parts := strings.Split(pattern, "*")
-	if len(parts) == 1 {
+	first, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
 		return pattern == name
 	}
-	first, last := parts[0], parts[len(parts)-1]
+	end := strings.LastIndexByte(rest, '*')
+	last := rest[end+1:]
 	if len(name) < len(first)+len(last) || !strings.HasPrefix(name, first) || !strings.HasSuffix(name, last) {
 		return false
 	}
+	if end < 0 {
+		return true
+	}
 	name = name[len(first) : len(name)-len(last)]
-	for _, part := range parts[1 : len(parts)-1] {
+	for part := range strings.SplitSeq(rest[:end], "*") {
 		i := strings.Index(name, part)
 		if i < 0 {
 			return false
@@ -181,6 +216,48 @@ func match(pattern, name string) bool {
 		name = name[i+len(part):]
 	}
 	return true
+}
+
+// patterns is a list of patterns against which many names are held.
+type patterns struct {
+	whole    map[pattern]bool
+	prefixes map[pattern]bool // that end in their only *, without it
+	lengths  []int            // of prefixes, ascending
+	odd      []pattern
+}
+
+func newPatterns(list []pattern) *patterns {
+	s := &patterns{whole: make(map[pattern]bool), prefixes: make(map[pattern]bool)}
+	for _, p := range list {
+		switch i := strings.IndexByte(p.name, '*'); {
+		case i < 0:
+			s.whole[p] = true
+		case i == len(p.name)-1:
+			s.prefixes[pattern{p.kind, p.name[:i]}] = true
+			s.lengths = append(s.lengths, i)
+		default:
+			s.odd = append(s.odd, p)
+		}
+	}
+	slices.Sort(s.lengths)
+	s.lengths = slices.Compact(s.lengths)
+	return s
+}
+
+// match says whether one of the patterns matches an object.
+func (s *patterns) match(kind, name string) bool {
+	if s.whole[pattern{kind, name}] {
+		return true
+	}
+	for _, n := range s.lengths {
+		if n > len(name) {
+			break
+		}
+		if s.prefixes[pattern{kind, name[:n]}] {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.odd, func(p pattern) bool { return p.kind == kind && match(p.name, name) })
 }
 
 // A selector is a --skip or --ignore of the user's: what it says of an object.

@@ -116,11 +116,11 @@ func (p *Plan) source(workload int, c *Consumption) *config {
 // changedKeys returns the keys, of those that either side consumes, whose content
 // is not the same on both.
 func changedKeys(before *Plan, old *config, oldKeys []string, after *Plan, new *config, newKeys []string) ([]string, error) {
-	a, err := readConfig(before.stream, old)
+	a, err := readConfig(newTree(64), before.stream, old)
 	if err != nil {
 		return nil, err
 	}
-	b, err := readConfig(after.stream, new)
+	b, err := readConfig(newTree(64), after.stream, new)
 	if err != nil {
 		return nil, err
 	}
@@ -144,8 +144,8 @@ func changedKeys(before *Plan, old *config, oldKeys []string, after *Plan, new *
 		x, hadIt := a.find([]byte(key))
 		y, hasIt := b.find([]byte(key))
 		if hadIt && hasIt {
-			v, _ := x.decode(nil)
-			w, _ := y.decode(nil)
+			v, _ := x.decode()
+			w, _ := y.decode()
 			if bytes.Equal(v, w) {
 				continue
 			}

@@ -47,18 +47,24 @@ func (t *topLevel) line(line []byte) {
 		}
 	}
 	switch {
-	case isLetter(c):
+	case c == 'k':
 		if v, ok := topValue(line, "kind"); ok {
 			t.kinds++
 			t.kind = v
 			t.odd = t.odd || v == nil
-		} else if v, ok := topValue(line, "apiVersion"); ok {
+		}
+	case c == 'a':
+		if v, ok := topValue(line, "apiVersion"); ok {
 			t.versions++
 			t.apiVersion = v
 			t.odd = t.odd || v == nil
-		} else if _, ok := topValue(line, "metadata"); ok {
+		}
+	case c == 'm':
+		if _, ok := topValue(line, "metadata"); ok {
 			t.metadatas++
 		}
+	case isLetter(c):
+		// another key
 	case c == '-', c == '}', c == ']', isDigit(c), c == '_', c == '/', c == '.':
 		// an item, a closing bracket, or a key that is not one of ours
 	default:
@@ -77,6 +83,18 @@ func (t *topLevel) afterSeparator(rest []byte) bool {
 	return true
 }
 
+// uninteresting are the first bytes of lines that tell nothing of a document once
+// its first line is known: those of indented lines, and of keys other than kind,
+// apiVersion and metadata.
+var uninteresting = func() (table [256]bool) {
+	table[' '] = true
+	for c := 'a'; c <= 'z'; c++ {
+		table[c] = c != 'k' && c != 'a' && c != 'm'
+		table[c-'a'+'A'] = true
+	}
+	return table
+}()
+
 // topValue returns the value of "key: value" when the line has that key, and nil
 // for a value that is not a plain or simply quoted word.
 func topValue(line []byte, key string) ([]byte, bool) {
@@ -88,7 +106,7 @@ func topValue(line []byte, key string) ([]byte, bool) {
 		return nil, false
 	}
 	v := rest[1:]
-	if i := bytes.Index(v, []byte(" #")); i >= 0 {
+	if i := bytes.IndexByte(v, '#'); i > 0 && v[i-1] == ' ' {
 		v = v[:i]
 	}
 	v = bytes.TrimSpace(v)

@@ -25,32 +25,41 @@ func ApplyEdits(text []byte, edits []Edit) []byte {
 	for _, e := range edits {
 		size += len(e.New) - (e.End - e.Start)
 	}
-	var b bytes.Buffer
-	b.Grow(size)
-	_, _ = writeEdits(&b, text, edits)
-	return b.Bytes()
+	return appendEdits(make([]byte, 0, size), text, 0, edits)
 }
 
-func writeEdits(w io.Writer, text []byte, edits []Edit) (written int64, err error) {
-	put := func(b []byte) {
-		if err == nil && len(b) > 0 {
-			var n int
-			n, err = w.Write(b)
-			written += int64(n)
-		}
-	}
-	from := 0
+// appendEdits appends a text from an offset on, with edits made, to b.
+func appendEdits(b, text []byte, from int, edits []Edit) []byte {
 	for _, e := range edits {
-		put(text[from:e.Start])
-		put([]byte(e.New))
+		b = append(b, text[from:e.Start]...)
+		b = append(b, e.New...)
 		from = e.End
 	}
-	put(text[from:])
-	return written, err
+	return append(b, text[from:]...)
 }
 
-// WriteTo writes the stream with its stamps. The error is the writer's.
-func (p *Plan) WriteTo(w io.Writer) (int64, error) { return writeEdits(w, p.stream, p.edits) }
+// WriteTo writes the stream with its stamps, in pieces: a writer for which a call
+// costs should be buffered. The error is the writer's.
+func (p *Plan) WriteTo(w io.Writer) (written int64, err error) {
+	put := func(n int, e error) {
+		written += int64(n)
+		err = e
+	}
+	from := 0
+	for _, e := range p.edits {
+		if put(w.Write(p.stream[from:e.Start])); err == nil {
+			put(io.WriteString(w, e.New))
+		}
+		if err != nil {
+			return written, err
+		}
+		from = e.End
+	}
+	if from < len(p.stream) {
+		put(w.Write(p.stream[from:]))
+	}
+	return written, err
+}
 
 // Changed says whether WriteTo would write anything but the stream as it came.
 func (p *Plan) Changed() bool { return len(p.edits) > 0 }
@@ -78,12 +87,12 @@ func (w *workload) changes() bool {
 // editDocument returns the edits of one document: stamps in place if that does what
 // it should, else the document written anew from what it means.
 func (p *planner) editDocument(d *stampedDocument) ([]Edit, error) {
-	if edits, ok := p.editInPlace(d); ok && p.check(d, edits) {
+	if edits, ok := p.editInPlace(d); ok && p.check(d, edits, d.byBlockReader) {
 		return edits, nil
 	}
 	for _, restyle := range []func(*stampedDocument) (Edit, error){p.restyleYAML, p.restyleJSON} {
 		e, err := restyle(d)
-		if err == nil && p.check(d, []Edit{e}) {
+		if err == nil && p.check(d, []Edit{e}, false) {
 			for _, w := range d.workloads {
 				w.Restyled = w.changes()
 			}
@@ -106,7 +115,7 @@ func (p *planner) editInPlace(d *stampedDocument) ([]Edit, bool) {
 		if w.site == nil {
 			return nil, false
 		}
-		e, ok := w.site.edits(p.stream, w.Stamps)
+		e, ok := w.site.edits(p.stream, w.Found, w.Stamps)
 		if !ok {
 			return nil, false
 		}
@@ -131,9 +140,11 @@ func (p *planner) locateByLibrary(d *stampedDocument) bool {
 	if err != nil {
 		return false
 	}
-	for i, template := range p.templatesOf(values) {
+	templates := p.templatesOf(values)
+	placed := follow(values, templates, places)
+	for i, template := range templates {
 		if w := d.workloads[i]; template != 0 && w.changes() {
-			w.site = locate(p.stream, places, follow(values, root, template, places, root), values, template)
+			w.site = locate(p.stream, places, placed[template], values, template)
 		}
 	}
 	return true
@@ -166,19 +177,16 @@ func (p *planner) templatesOf(t *tree) []int32 {
 }
 
 // check makes the edits and reads the document again: it must mean what it meant,
-// and have the stamps that it is to have.
-func (p *planner) check(d *stampedDocument, edits []Edit) bool {
-	edits = slices.Clone(edits)
-	for i := range edits {
-		edits[i].Start -= d.body
-		edits[i].End -= d.body
-	}
-	after := ApplyEdits(p.stream[d.body:d.end], edits)
+// and have the stamps that it is to have. The block reader sees entries in the order
+// of the text, so it serves only where that stays, and where it read the input too.
+func (p *planner) check(d *stampedDocument, edits []Edit, byBlockReader bool) bool {
+	p.after = appendEdits(p.after[:0], p.stream[:d.end], d.body, edits)
+	after := p.after
 	print := d.print
 	var t *tree
 	ok := false
-	if d.byBlockReader {
-		t, ok = readBlock(after, 0, len(after))
+	if byBlockReader {
+		t, ok = readBlock(p.scratch, after, 0, len(after))
 	}
 	if !ok {
 		var err error
@@ -199,7 +207,7 @@ func (p *planner) check(d *stampedDocument, edits []Edit) bool {
 		return false
 	}
 	for i, w := range d.workloads {
-		if templates[i] != 0 && !maps.Equal(stampsOn(t, templates[i]), w.Stamps) {
+		if templates[i] != 0 && !hasStamps(t, templates[i], w.Stamps) {
 			return false
 		}
 	}
@@ -235,27 +243,26 @@ func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte
 			t.setStamps(templates[i], w.Stamps)
 		}
 	}
-	var compact, j bytes.Buffer
+	var compact bytes.Buffer
 	t.writeJSON(&compact, root)
-	if err := json.Indent(&j, compact.Bytes(), "", "  "); err != nil {
-		return Edit{}, err
-	}
-	j.WriteByte('\n')
-	body, err := write(bytes.TrimSpace(text), j.Bytes())
-	if err != nil {
-		return Edit{}, err
+	compact.WriteByte('\n')
+	body := compact.Bytes()
+	if !t.deeper(root, maxIndented) {
+		var j bytes.Buffer
+		if err := json.Indent(&j, body, "", "  "); err != nil {
+			return Edit{}, err
+		}
+		if body, err = write(bytes.TrimSpace(text), j.Bytes()); err != nil {
+			return Edit{}, err
+		}
 	}
 	from, to := d.body, d.end
 	prefix := ""
-	switch marker(p.stream[d.start:d.end]) {
-	case glued:
-		if d.body == d.start+len("---") {
-			prefix = "\n"
-		}
-	case separator:
-		if d.body == d.start { // "--- {a: b}"
-			prefix = "---\n"
-		}
+	switch before := p.stream[:from]; {
+	case marker(p.stream[from:to]) == separator: // "--- {a: b}"
+		prefix = "---\n"
+	case bytes.HasSuffix(before, []byte("---")): // "---kind: X"
+		prefix = "\n"
 	}
 	// The comments before the first line stay, and the "..." behind the last.
 	for from < to {
@@ -274,6 +281,20 @@ func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte
 	return Edit{from, to, prefix + string(body)}, nil
 }
 
+// maxIndented is how deep a document is at most that is written with indentation,
+// which takes room in proportion to the depth's square.
+const maxIndented = 100
+
+// deeper says whether a node holds collections in one another to more than a depth.
+func (t *tree) deeper(n int32, depth int) bool {
+	for c := range t.children(n) {
+		if depth == 0 || t.deeper(c, depth-1) {
+			return true
+		}
+	}
+	return false
+}
+
 // setStamps makes a pod template of a tree of values have exactly these stamps.
 func (t *tree) setStamps(template int32, stamps map[string]string) {
 	mapAt := func(n int32, key string) int32 {
@@ -289,15 +310,18 @@ func (t *tree) setStamps(template int32, stamps map[string]string) {
 	annotations := mapAt(mapAt(template, "metadata"), "annotations")
 	keep := t.nodes[annotations].first
 	t.nodes[annotations].first, t.nodes[annotations].last = 0, 0
+	missing := maps.Clone(stamps)
 	for c := keep; c != 0; {
 		next := t.nodes[c].next
-		if !isStamp(t.nodes[c].key) {
+		want, wanted := stamps[string(t.nodes[c].key)]
+		if !isStamp(t.nodes[c].key) || wanted && t.stampValue(c) == want {
+			delete(missing, string(t.nodes[c].key))
 			t.nodes[c].next = 0
 			t.link(annotations, c)
 		}
 		c = next
 	}
-	for _, key := range slices.Sorted(maps.Keys(stamps)) {
+	for _, key := range slices.Sorted(maps.Keys(missing)) {
 		c := t.add(annotations, []byte(key), -1)
 		t.nodes[c].setText([]byte(stamps[key]), quoted)
 	}

@@ -2,9 +2,10 @@ package renderer
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
+	"sort"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -16,15 +17,66 @@ import (
 // readValues reads a document as Kubernetes does, through sigs.k8s.io/yaml: a tree
 // of values, without places. An error's line counts from the text's first line, 1.
 func readValues(doc []byte) (t *tree, err error) {
+	defer func() {
+		if recover() != nil { // in the library; what it says may quote the document
+			t, err = nil, &lineError{0, unreadable}
+		}
+	}()
+	if expands(doc) {
+		return nil, &lineError{0, excessiveAliasing}
+	}
 	j, err := yaml.YAMLToJSON(doc)
 	if err != nil {
-		return nil, safeYAMLError(err)
+		return nil, safeYAMLError(doc, err)
 	}
 	t = newTree(len(j)/32 + 8)
 	if rest := t.readJSON(root, j, 0); rest != len(j) {
-		return nil, fmt.Errorf("not readable as JSON")
+		return nil, errors.New("not readable as JSON")
 	}
 	return t, nil
+}
+
+const (
+	unreadable        = "not readable as YAML"
+	excessiveAliasing = "document contains excessive aliasing"
+
+	// A document may become this many times as large by its aliases, and a small one
+	// by as much as that.
+	maxExpansion  = 4
+	freeExpansion = 1 << 20
+)
+
+// expands says whether aliases make a document much larger than it is written. The
+// library counts the nodes that it makes of them, not how large each is.
+func expands(doc []byte) bool {
+	const harmless = 4 // so many can't do much: each may double what there is
+	if bytes.Count(doc, []byte("*")) <= harmless || bytes.IndexByte(doc, '&') < 0 {
+		return false
+	}
+	limit := len(doc)*maxExpansion + freeExpansion
+	var y yamlv3.Node
+	if err := yamlv3.Unmarshal(doc, &y); err != nil {
+		return false // both have the same parser at heart, so the other one says what is wrong
+	}
+	sizes := make(map[*yamlv3.Node]int)
+	var size func(y *yamlv3.Node) int
+	size = func(y *yamlv3.Node) int {
+		if y.Kind == yamlv3.AliasNode {
+			n, known := sizes[y.Alias]
+			if !known {
+				sizes[y.Alias] = 0 // one that contains itself is refused by the library
+				n = size(y.Alias)
+				sizes[y.Alias] = n
+			}
+			return n
+		}
+		n := len(y.Value) + 1
+		for _, c := range y.Content {
+			n = min(n+size(c), limit+1)
+		}
+		return n
+	}
+	return size(&y) > limit
 }
 
 // A lineError is a reader's error at a line of its document, from 1.
@@ -45,33 +97,71 @@ var parserMessages = []string{
 
 // Messages that speak of YAML's grammar alone, never of a value.
 var grammarMessages = []string{
-	"did not find", "could not find", "found unexpected", "found character that cannot", "found a tab character",
-	"found duplicate", "found undefined", "found incompatible", "found unknown escape", "found invalid",
-	"found extremely long", "found a too", "mapping values are not allowed", "mapping keys are not allowed",
-	"block sequence entries are not allowed", "while ", "control characters are not allowed", "invalid ",
-	"incomplete ", "exceeded max depth", "document contains excessive aliasing", "unexpected ", "input error",
+	"did not find", "could not find", "found ", "mapping values are not allowed", "mapping keys are not allowed",
+	"block sequence entries are not allowed", "control characters are not allowed", "invalid ", "incomplete ",
+	"unexpected low surrogate", "expected low surrogate", "exceeded max depth", excessiveAliasing,
 }
 
 // Messages that quote a part of the document, and what is said in their stead: no
-// value of a Secret may come out in an error.
-var quotingMessages = []struct{ prefix, instead string }{
-	{"unknown anchor", "an alias whose anchor does not exist"},
-	{"anchor", "an anchor that contains itself"},
-	{"invalid map key", "a map or list as a key"},
-	{"unsupported map key", "a key that is neither a string, a number nor a boolean"},
-	{"cannot decode", "a value that does not fit its tag"},
-	{"!!binary", "a !!binary value that is not base64"},
-	{"map merge requires", "a merge key (<<) whose value is not a map"},
-	{"json: unsupported value", "a number that JSON can't hold (.inf or .nan)"},
+// value of a Secret may come out in an error. They come without a line; at says
+// whether a node is one that they speak of.
+var quotingMessages = []struct {
+	prefix, instead string
+	at              func(y *yamlv3.Node, message string) bool
+}{
+	{"unknown anchor", "an alias whose anchor does not exist", nil},
+	{"anchor", "an anchor that contains itself", func(y *yamlv3.Node, message string) bool {
+		return y.Anchor != "" && strings.HasPrefix(message, "anchor '"+y.Anchor+"' ")
+	}},
+	{"invalid map key", "a map or list as a key", func(y *yamlv3.Node, _ string) bool {
+		return hasKey(y, func(key, _ *yamlv3.Node) bool { return isCollection(key) })
+	}},
+	{"unsupported map key", "a key that is neither a string, a number nor a boolean", func(y *yamlv3.Node, _ string) bool {
+		return hasKey(y, func(key, _ *yamlv3.Node) bool { return dealiased(key).ShortTag() == "!!null" })
+	}},
+	{"cannot decode", "a value that does not fit its tag", func(y *yamlv3.Node, message string) bool {
+		return y.Kind == yamlv3.ScalarNode && strings.HasSuffix(message, " `"+y.Value+"` as a "+y.Tag)
+	}},
+	{"!!binary", "a !!binary value that is not base64", func(y *yamlv3.Node, _ string) bool {
+		_, err := base64.StdEncoding.DecodeString(y.Value)
+		return y.Kind == yamlv3.ScalarNode && y.Tag == "!!binary" && err != nil
+	}},
+	{"map merge requires", "a merge key (<<) whose value is not a map", func(y *yamlv3.Node, _ string) bool {
+		return hasKey(y, func(key, value *yamlv3.Node) bool {
+			return key.Tag == "!!merge" && dealiased(value).Kind != yamlv3.MappingNode
+		})
+	}},
+	{"json: unsupported value", "a number that JSON can't hold (.inf or .nan)", func(y *yamlv3.Node, _ string) bool {
+		return y.Kind == yamlv3.ScalarNode && y.Tag == "!!float" && strings.Contains(y.Value, ".") && !strings.ContainsAny(y.Value, "0123456789")
+	}},
 }
 
-// safeYAMLError takes a YAML library's error apart: the line, and a text that
-// quotes nothing of the document.
-func safeYAMLError(err error) error {
-	text := err.Error()
-	for _, p := range []string{"error converting YAML to JSON: ", "yaml: ", "unmarshal errors:\n  "} {
-		text = strings.TrimPrefix(text, p)
+func isCollection(y *yamlv3.Node) bool {
+	k := dealiased(y).Kind
+	return k == yamlv3.MappingNode || k == yamlv3.SequenceNode
+}
+
+func dealiased(y *yamlv3.Node) *yamlv3.Node {
+	if y.Kind == yamlv3.AliasNode {
+		return y.Alias
 	}
+	return y
+}
+
+// hasKey says whether a node is a mapping with an entry like that.
+func hasKey(y *yamlv3.Node, like func(key, value *yamlv3.Node) bool) bool {
+	for i := 0; y.Kind == yamlv3.MappingNode && i+1 < len(y.Content); i += 2 {
+		if like(y.Content[i], y.Content[i+1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// safeYAMLError takes a YAML library's error about a document apart: the line, and a
+// text that quotes nothing of the document.
+func safeYAMLError(doc []byte, err error) error {
+	text := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 0
 	if rest, ok := strings.CutPrefix(text, "line "); ok {
 		if number, message, ok := strings.Cut(rest, ": "); ok {
@@ -79,7 +169,6 @@ func safeYAMLError(err error) error {
 			text = message
 		}
 	}
-	text, _, _ = strings.Cut(text, "\n")
 	for _, p := range parserMessages {
 		if strings.HasPrefix(text, p) {
 			line++
@@ -88,15 +177,100 @@ func safeYAMLError(err error) error {
 	}
 	for _, q := range quotingMessages {
 		if strings.HasPrefix(text, q.prefix) {
-			return &lineError{line, q.instead}
+			return &lineError{streamLine(doc, lineOfNode(doc, text, q.at)), q.instead}
 		}
 	}
 	for _, p := range grammarMessages {
 		if strings.HasPrefix(text, p) {
-			return &lineError{line, text}
+			return &lineError{streamLine(doc, lineOfProblem(doc, text, line)), text}
 		}
 	}
-	return &lineError{line, "not readable as YAML"}
+	return &lineError{line, unreadable}
+}
+
+// streamLine turns a number of the library's, which counts CR and the line breaks of
+// Unicode too, into one that counts LF.
+func streamLine(doc []byte, line int) int {
+	lines := lineStarts(doc, 0, len(doc))
+	if line < 1 || line > len(lines) {
+		return line
+	}
+	return lineAt(doc, lines[line-1])
+}
+
+// lineOfNode returns the line of the node that a message speaks of, 0 if it is not
+// found.
+func lineOfNode(doc []byte, message string, at func(y *yamlv3.Node, message string) bool) int {
+	if at == nil {
+		name := strings.TrimSuffix(strings.TrimPrefix(message, "unknown anchor '"), "' referenced")
+		if i := bytes.Index(doc, []byte("*"+name)); i >= 0 {
+			return len(lineStarts(doc[:i], 0, i))
+		}
+		return 0
+	}
+	var y yamlv3.Node
+	if yamlv3.Unmarshal(doc, &y) != nil {
+		return 0
+	}
+	var find func(y *yamlv3.Node) int
+	find = func(y *yamlv3.Node) int {
+		for _, c := range y.Content {
+			if line := find(c); line > 0 {
+				return line // the innermost
+			}
+		}
+		if at(y, message) {
+			return y.Line
+		}
+		return 0
+	}
+	return find(&y)
+}
+
+// lineOfProblem returns the line where a person would look for what a message says,
+// from the line that the library gives: that is where it could not go on.
+func lineOfProblem(doc []byte, message string, line int) int {
+	lines := lineStarts(doc, 0, len(doc))
+	switch {
+	case strings.HasPrefix(message, "control characters"):
+		for i, c := range string(doc) {
+			if c < 0x20 && c != '\t' && c != '\n' && c != '\r' || c >= 0x7f && c < 0xa0 && c != 0x85 || c == 0xfffe || c == 0xffff {
+				return 1 + sort.Search(len(lines)-1, func(n int) bool { return lines[n+1] > i })
+			}
+		}
+	case strings.HasPrefix(message, "could not find expected ':'"):
+		// A line that should be an entry is known not to be one when the next is read.
+		for line = min(line, len(lines)+1) - 1; line > 1; line-- {
+			if text := bytes.TrimSpace(lineText(doc, lines, line)); len(text) > 0 && text[0] != '#' {
+				break
+			}
+		}
+	case strings.HasPrefix(message, "found unexpected end of stream"):
+		line = lineOfQuote(doc, lines, message)
+	}
+	return line
+}
+
+// lineText returns a line of a document by its number.
+func lineText(doc []byte, lines []int, line int) []byte {
+	end := len(doc)
+	if line < len(lines) {
+		end = lines[line]
+	}
+	return doc[lines[line-1]:end]
+}
+
+// lineOfQuote returns the line on which a quoted scalar begins that does not end: the
+// first with which the document is broken in that way. Of a large document it is the last.
+func lineOfQuote(doc []byte, lines []int, message string) int {
+	const large = 1 << 20
+	if len(doc) > large {
+		return len(lines)
+	}
+	return 1 + sort.Search(len(lines)-1, func(i int) bool {
+		_, err := yaml.YAMLToJSON(doc[:lines[i+1]])
+		return err != nil && strings.HasSuffix(err.Error(), message)
+	})
 }
 
 // readJSON reads the JSON value at j[i:], as encoding/json wrote it, into a node,
@@ -169,7 +343,12 @@ var errNoPlaces = errors.New("no places")
 
 // readPlaces reads a document for where its parts are written: a tree of places,
 // with offsets into the stream. Scalars are not resolved.
-func readPlaces(stream []byte, from, end int) (*tree, error) {
+func readPlaces(stream []byte, from, end int) (t *tree, err error) {
+	defer func() {
+		if recover() != nil { // in the library
+			t, err = nil, errNoPlaces
+		}
+	}()
 	var doc yamlv3.Node
 	if err := yamlv3.Unmarshal(stream[from:end], &doc); err != nil || len(doc.Content) != 1 {
 		return nil, errNoPlaces
@@ -335,7 +514,7 @@ func placeOf(stream []byte, d document, values *tree, node int32) int {
 	if err != nil {
 		return -1
 	}
-	if n := follow(values, root, node, places, root); n != 0 {
+	if n := follow(values, []int32{node}, places)[node]; n != 0 {
 		return places.nodes[n].start
 	}
 	return -1

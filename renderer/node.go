@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strconv"
 )
 
@@ -42,9 +43,12 @@ const (
 	block nodeStyle = iota // also plain scalars
 	flow
 	quoted
-	literal     // a block scalar whose text is decoded when needed; see literalText
-	literalKeep // with all its final line breaks
-	literalStrip
+	literal      // a block scalar whose text is decoded when needed; see blockText
+	literalKeep  // with all its final line breaks
+	literalStrip // with none of them
+	folded
+	foldedKeep
+	foldedStrip
 )
 
 // A node is a value and, in a mapping, its key.
@@ -56,15 +60,22 @@ type node struct {
 	text     []byte // a scalar as read; of any other value its JSON text, where known
 	keyStart int    // offsets into the stream; -1 when not known
 	start    int
-	end      int // just past a scalar or an empty collection written on one line, else -1
+	end      int // just past a scalar of one line or a flow collection, else -1
 	first    int32
-	last     int32 // for literals the indentation
+	last     int32 // for block scalars the indentation
 	next     int32
 }
 
 func newTree(capacity int) *tree {
+	t := &tree{nodes: make([]node, 0, capacity)}
+	t.reset()
+	return t
+}
+
+// reset empties a tree for another document.
+func (t *tree) reset() {
 	none := node{keyStart: -1, start: -1, end: -1}
-	return &tree{nodes: append(make([]node, 0, capacity), none, none)}
+	t.nodes = append(t.nodes[:0], none, none)
 }
 
 // add appends a child to a mapping or sequence and returns its index.
@@ -126,7 +137,7 @@ func (t *tree) stringAt(n int32, path ...string) string {
 func (t *tree) textOf(n int32) []byte {
 	d := &t.nodes[n]
 	if d.style >= literal {
-		return literalText(nil, d)
+		return blockText(nil, d)
 	}
 	return d.text
 }
@@ -164,39 +175,43 @@ func (t *tree) within(child, n int32) bool {
 	return child <= n && (next == 0 || n < next)
 }
 
-// follow finds in one tree of a document the node at the place of a node of
-// another; 0 if there is none.
-func follow(from *tree, at, node int32, to *tree, n int32) int32 {
-	if at == node {
-		return n
-	}
-	for i, c := 0, from.nodes[at].first; c != 0; i, c = i+1, from.nodes[c].next {
-		if !from.within(c, node) {
-			continue
-		}
-		if from.nodes[at].kind == mapping {
-			n = to.get(n, string(from.nodes[c].key))
-		} else {
-			n = to.item(n, i)
-		}
-		if n == 0 {
-			return 0
-		}
-		return follow(from, c, node, to, n)
-	}
-	return 0
+// follow finds in one tree of a document the nodes at the places of nodes of
+// another. It goes through both once, however many they are.
+func follow(from *tree, nodes []int32, to *tree) map[int32]int32 {
+	nodes = slices.Clone(nodes)
+	slices.Sort(nodes)
+	found := make(map[int32]int32, len(nodes))
+	from.follow(root, nodes, to, root, found)
+	return found
 }
 
-// item returns an item of a sequence by its number, 0 if there is none.
-func (t *tree) item(n int32, i int) int32 {
-	if t.nodes[n].kind != sequence {
-		return 0
+// follow takes the nodes at a node and below it, in ascending order.
+func (t *tree) follow(at int32, nodes []int32, to *tree, n int32, found map[int32]int32) {
+	for len(nodes) > 0 && nodes[0] <= at {
+		found[nodes[0]] = n
+		nodes = nodes[1:]
 	}
-	c := t.nodes[n].first
-	for ; c != 0 && i > 0; i-- {
-		c = t.nodes[c].next
+	item := int32(0)
+	if to.nodes[n].kind == sequence {
+		item = to.nodes[n].first
 	}
-	return c
+	for c := t.nodes[at].first; c != 0 && len(nodes) > 0; c = t.nodes[c].next {
+		in := 0
+		for in < len(nodes) && t.within(c, nodes[in]) {
+			in++
+		}
+		there := item
+		if t.nodes[at].kind == mapping && in > 0 {
+			there = to.get(n, string(t.nodes[c].key))
+		}
+		if in > 0 && there != 0 {
+			t.follow(c, nodes[:in], to, there, found)
+		}
+		nodes = nodes[in:]
+		if item != 0 {
+			item = to.nodes[item].next
+		}
+	}
 }
 
 // A typeError says that a node is not of the kind that Kubernetes wants there.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -90,18 +92,15 @@ type planner struct {
 	seed   maphash.Seed
 
 	configs    []*config            // in stream order, with those that others replace
-	byName     map[object][]*config // by kind and name; one per effective namespace
-	unreadable []unreadable
+	byName     map[object]*config   // by kind, effective namespace and name
+	namesakes  map[object][]*config // by kind and name; the first of each namespace
+	unreadable map[string]error     // by kind: the first config object that can't be read
 	workloads  []*workload
 	documents  []*stampedDocument
 	sum        *checksummer
-	buf        []byte
-}
-
-// An unreadable document says it is a config object, but not which one.
-type unreadable struct {
-	doc document
-	err error
+	lines      lineIndex
+	scratch    *tree  // for one document at a time
+	after      []byte // likewise, for the document with its stamps
 }
 
 // A workload is one pod template on its way into the Plan.
@@ -118,6 +117,7 @@ type workload struct {
 // A stampedDocument is a document that has pod templates.
 type stampedDocument struct {
 	document
+	file          string // the chart's, when the stream names it
 	byBlockReader bool
 	print         uint64
 	workloads     []*workload
@@ -137,6 +137,11 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 			stream: stream},
 		seed: maphash.MakeSeed(),
 		sum:  newChecksummer(r.options.HMACKey),
+
+		unreadable: make(map[string]error),
+		lines:      lineIndex{stream: stream},
+
+		scratch: newTree(64),
 	}
 	s := splitter{stream: stream}
 	for d, ok := s.next(); ok; d, ok = s.next() {
@@ -154,6 +159,7 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 	if err := p.edit(); err != nil {
 		return nil, err
 	}
+	p.plan.Workloads = slices.Grow(p.plan.Workloads, len(p.workloads))
 	for _, w := range p.workloads {
 		p.plan.Workloads = append(p.plan.Workloads, w.Workload)
 	}
@@ -173,25 +179,35 @@ func (p *planner) warn(format string, a ...any) {
 func failed(stream []byte, d document, name string, t *tree, object int32, err error) error {
 	e := &Error{Document: d.number, Source: d.source(stream), Object: name, Err: err}
 	e.Line = lineAt(stream, d.body)
-	var line *lineError
-	var typed *typeError
-	switch {
-	case errors.As(err, &line):
-		e.Line += max(line.line, 1) - 1
-	case errors.As(err, &typed):
-		e.Err = t.describe(object, typed)
-		if at := t.nodes[typed.node].start; at >= 0 {
-			e.Line = lineAt(stream, at)
-		} else if at := placeOf(stream, d, t, typed.node); at >= 0 {
+	at := func(n int32) {
+		at := t.nodes[n].start
+		if at < 0 {
+			at = placeOf(stream, d, t, n)
+		}
+		if at >= 0 {
 			e.Line = lineAt(stream, at)
 		}
+	}
+	var line *lineError
+	var typed *typeError
+	var control *controlError
+	switch {
+	case errors.As(err, &line):
+		// What is missing at the end is found missing past it.
+		e.Line = min(e.Line+max(line.line, 1)-1, lineAt(stream, max(d.end-1, d.body)))
+	case errors.As(err, &typed):
+		e.Err = t.describe(object, typed)
+		at(typed.node)
+	case errors.As(err, &control):
+		at(control.node)
 	}
 	return e
 }
 
 // readDocument reads a document, by the block reader if that takes it.
-func readDocument(stream []byte, d document) (t *tree, byBlockReader bool, err error) {
-	if t, ok := readBlock(stream, d.body, d.end); ok {
+// The tree is the given one then.
+func readDocument(into *tree, stream []byte, d document) (t *tree, byBlockReader bool, err error) {
+	if t, ok := readBlock(into, stream, d.body, d.end); ok {
 		return t, true, nil
 	}
 	t, err = readValues(stream[d.body:d.end])
@@ -202,7 +218,7 @@ func readDocument(stream []byte, d document) (t *tree, byBlockReader bool, err e
 func (p *planner) document(d document) error {
 	certain := !d.top.odd && d.top.kinds == 1
 	if kind := string(d.top.kind); certain && (kind == configMapKind || kind == secretKind) {
-		if metadata, ok := readHead(p.stream, d); ok {
+		if metadata, ok := readHead(p.scratch, p.stream, d); ok {
 			c := &config{object: object{kind: kind}, doc: d}
 			if err := c.setMetadata(metadata, root); err == nil {
 				p.configs = append(p.configs, c)
@@ -210,17 +226,19 @@ func (p *planner) document(d document) error {
 			}
 		}
 	}
-	t, byBlockReader, err := readDocument(p.stream, d)
+	t, byBlockReader, err := readDocument(p.scratch, p.stream, d)
 	if err != nil {
-		err = failed(p.stream, d, "", nil, 0, err)
-		if kind := string(d.top.kind); certain && (kind == configMapKind || kind == secretKind) {
-			// Nothing may consume it; match finds out.
-			p.unreadable = append(p.unreadable, unreadable{d, err})
-			return nil
+		kind := string(d.top.kind)
+		if !certain || kind != configMapKind && kind != secretKind {
+			return failed(p.stream, d, "", nil, 0, err)
 		}
-		return err
+		// Nothing may consume it; match finds out.
+		if p.unreadable[kind] == nil {
+			p.unreadable[kind] = failed(p.stream, d, "", nil, 0, err)
+		}
+		return nil
 	}
-	sd := &stampedDocument{document: d, byBlockReader: byBlockReader}
+	sd := &stampedDocument{document: d, file: d.source(p.stream), byBlockReader: byBlockReader}
 	var templates []int32
 	err = p.kinds.objects(t, root, "", "", func(o objectPlace) error {
 		var err error
@@ -320,6 +338,9 @@ func (p *planner) config(d document, t *tree, o objectPlace) error {
 	}
 	if o.item {
 		c.list, c.node = t, o.node
+		if t == p.scratch {
+			p.scratch = newTree(64) // this one stays in use
+		}
 	}
 	p.configs = append(p.configs, c)
 	return nil
@@ -341,7 +362,7 @@ func (p *planner) workload(sd *stampedDocument, t *tree, o objectPlace, template
 			Kind:       o.kindName,
 			Namespace:  p.effective(own),
 			Name:       o.name(t),
-			Source:     cmp.Or(sd.source(p.stream), t.stringAt(metadata, "annotations", helmSource)),
+			Source:     sd.file,
 			Consumes:   []Consumption{},
 			Note:       o.kind.note(t, o.node),
 		},
@@ -362,6 +383,9 @@ func (p *planner) workload(sd *stampedDocument, t *tree, o objectPlace, template
 			w.controls.consumes = slices.Clone(base.controls.consumes)
 			if path != "" {
 				if err := w.controls.read(t, t.at(template, "metadata"), workloadControls); err != nil {
+					return err
+				}
+				if err := checkAnnotations(t, template); err != nil {
 					return err
 				}
 				w.Found = stampsOn(t, template)
@@ -398,10 +422,6 @@ func (p *planner) workload(sd *stampedDocument, t *tree, o objectPlace, template
 }
 
 const (
-	// helmSource is where Helm 4 says which file a document came from
-	// (https://github.com/helm/helm/pull/30722 for the post-renderer's stream).
-	helmSource = "postrenderer.helm.sh/postrender-filename"
-
 	noTemplate = "it has no pod template"
 	bySkip     = "the annotation " + skipControl + " says so"
 	bySkipFlag = "the skip option names it"
@@ -427,45 +447,87 @@ func (p *planner) reason(w *workload, t *tree, object, template int32) string {
 }
 
 func stampsOn(t *tree, template int32) map[string]string {
-	annotations := t.at(template, "metadata", "annotations")
-	if annotations == 0 || t.nodes[annotations].kind != mapping {
-		return nil
-	}
 	var found map[string]string
-	for a := range t.children(annotations) {
-		if isStamp(t.nodes[a].key) {
-			if found == nil {
-				found = make(map[string]string)
-			}
-			value := string(t.textOf(a))
-			if t.nodes[a].kind != text {
-				value = "" // no checksum
-			}
-			found[string(t.nodes[a].key)] = value
+	for a := range t.stamps(template) {
+		if found == nil {
+			found = make(map[string]string)
 		}
+		found[string(t.nodes[a].key)] = t.stampValue(a)
 	}
 	return found
+}
+
+// checkAnnotations refuses a pod template whose metadata or annotations hold something,
+// but are no map.
+func checkAnnotations(t *tree, template int32) error {
+	n := template
+	for _, key := range []string{"metadata", "annotations"} {
+		if n = t.get(n, key); n != 0 && t.nodes[n].kind != mapping && !emptyValue(t, n) {
+			return &typeError{n, "a map"}
+		}
+	}
+	return nil
+}
+
+// hasStamps says whether a pod template has these stamps and no others.
+func hasStamps(t *tree, template int32, stamps map[string]string) bool {
+	n := 0
+	for a := range t.stamps(template) {
+		n++
+		want, ok := stamps[string(t.nodes[a].key)]
+		if !ok {
+			return false
+		}
+		if t.stampValue(a) != want {
+			n = -1 // right only if another entry of that key comes later
+			break
+		}
+	}
+	return n == len(stamps) || maps.Equal(stampsOn(t, template), stamps)
+}
+
+// stamps ranges over the stamps among a pod template's annotations.
+func (t *tree) stamps(template int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		annotations := t.at(template, "metadata", "annotations")
+		if t.nodes[annotations].kind != mapping {
+			return
+		}
+		for a := range t.children(annotations) {
+			if isStamp(t.nodes[a].key) && !yield(a) {
+				return
+			}
+		}
+	}
+}
+
+// stampValue returns the value of a stamp; "" for what is no string, so no checksum.
+func (t *tree) stampValue(n int32) string {
+	if t.nodes[n].kind != text {
+		return ""
+	}
+	return string(t.textOf(n))
 }
 
 // indexConfigs finds, of objects that the stream holds twice, the one that counts:
 // one that is no hook beats one that is, then the last one wins.
 func (p *planner) indexConfigs() {
-	p.byName = make(map[object][]*config, len(p.configs))
+	p.byName = make(map[object]*config, len(p.configs))
+	p.namesakes = make(map[object][]*config, len(p.configs))
 	for _, c := range p.configs {
-		name := object{c.kind, "", c.name}
-		same := slices.IndexFunc(p.byName[name], func(o *config) bool {
-			return p.effective(o.namespace) == p.effective(c.namespace)
-		})
-		if same < 0 {
-			p.byName[name] = append(p.byName[name], c)
+		name := object{c.kind, p.effective(c.namespace), c.name}
+		before := p.byName[name]
+		if before == nil {
+			p.byName[name] = c
+			all := object{c.kind, "", c.name}
+			p.namesakes[all] = append(p.namesakes[all], c)
 			continue
 		}
-		before := p.byName[name][same]
 		winner, loser := c, before
 		if c.hook && !before.hook {
 			winner, loser = before, c
 		}
-		p.byName[name][same] = winner
+		p.byName[name] = winner
 		loser.replaced = true
 		p.warn("%s is in the stream twice: document %d counts, document %d does not", c, winner.doc.number, loser.doc.number)
 	}
@@ -473,23 +535,27 @@ func (p *planner) indexConfigs() {
 
 // find returns the config object that a workload's reference matches.
 func (p *planner) find(w *workload, c *consumed) (*config, Status) {
-	candidates := p.byName[object{c.kind, "", c.name}]
-	want := p.effective(cmp.Or(c.namespace, w.own))
-	var fits []*config
-	for _, f := range candidates {
-		switch {
-		case p.effective(f.namespace) == want:
-			return f, Stamped
-		case p.options.Namespace != "":
-		case want == "", f.namespace == "":
-			fits = append(fits, f) // an absent namespace may be any one
-		}
+	want := object{c.kind, p.effective(cmp.Or(c.namespace, w.own)), c.name}
+	if f := p.byName[want]; f != nil {
+		return f, Stamped
 	}
-	switch len(fits) {
+	if p.options.Namespace != "" {
+		return nil, External
+	}
+	// An absent namespace may be any one.
+	all := object{c.kind, "", c.name}
+	if want.namespace != "" {
+		if f := p.byName[all]; f != nil {
+			return f, Stamped
+		}
+		return nil, External
+	}
+	switch fits := p.namesakes[all]; len(fits) {
 	case 0:
 		return nil, External
 	case 1:
-		return fits[0], Stamped
+		f := fits[0]
+		return p.byName[object{f.kind, f.namespace, f.name}], Stamped
 	}
 	return nil, Ambiguous
 }
@@ -497,13 +563,18 @@ func (p *planner) find(w *workload, c *consumed) (*config, Status) {
 // match finds for every consumption its object, its status and its checksum.
 func (p *planner) match() error {
 	var errs []error
-	for _, w := range p.workloads {
-		lines := p.merge(w)
+	p.plan.sources = make([][]*config, 0, len(p.workloads))
+	all := make([][]matched, len(p.workloads))
+	for i, w := range p.workloads {
+		all[i] = p.merge(w)
+	}
+	for i, w := range p.workloads {
+		lines := all[i]
+		all[i] = nil
 		slices.SortFunc(lines, func(a, b matched) int {
 			return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name), cmp.Compare(a.namespace, b.namespace))
 		})
 		sources := make([]*config, len(lines))
-		w.Stamps = make(map[string]string)
 		for i := range lines {
 			m := &lines[i]
 			line, err := p.consumption(w, m)
@@ -515,14 +586,17 @@ func (p *planner) match() error {
 			switch line.Status {
 			case Stamped:
 				line.Annotation = key
-				w.Stamps[key] = line.Checksum
+				w.keep(key, line.Checksum)
 				w.Stamped = true
 			case External, Ambiguous:
 				if v, ok := w.Found[key]; ok {
-					w.Stamps[key] = v // another run may have known the object
+					w.keep(key, v) // another run may have known the object
 				}
 			}
 			sources[i] = m.config
+			if i == 0 {
+				w.Consumes = make([]Consumption, 0, len(lines))
+			}
 			w.Consumes = append(w.Consumes, line)
 		}
 		if !w.Stamped && w.Reason == "" {
@@ -539,9 +613,18 @@ func (p *planner) match() error {
 	return errors.Join(errs...)
 }
 
+// keep has the pod template have a stamp.
+func (w *workload) keep(key, checksum string) {
+	if w.Stamps == nil {
+		w.Stamps = make(map[string]string)
+	}
+	w.Stamps[key] = checksum
+}
+
 // A matched is a consumption and the object that it was matched with, if any.
 type matched struct {
 	consumed
+	read           []string // the keys; see keyList
 	config         *config
 	status         Status
 	otherNamespace string // as in AnnotationKey
@@ -551,14 +634,20 @@ type matched struct {
 // be one object, named with and without its namespace.
 func (p *planner) merge(w *workload) []matched {
 	lines := make([]matched, 0, len(w.refs.list))
-	byConfig := make(map[*config]int, len(w.refs.list))
+	var seen index[*config]
+	var byConfig []int // the line of each
+	var ignore *patterns
+	if len(w.controls.ignore) > 0 {
+		ignore = newPatterns(w.controls.ignore)
+	}
 	for _, c := range w.refs.list {
 		m := matched{consumed: c, otherNamespace: c.namespace, status: Ignored}
-		if !p.ignores(w, &c) {
+		if !p.ignores(w, ignore, &c) {
 			m.config, m.status = p.find(w, &c)
 		}
 		if m.config != nil {
-			if i, ok := byConfig[m.config]; ok {
+			if n, known := seen.number(m.config); known {
+				i := byConfig[n]
 				// A pod can name only objects of its own namespace, so it is no other one.
 				if c.namespace == "" {
 					lines[i].otherNamespace = ""
@@ -566,9 +655,16 @@ func (p *planner) merge(w *workload) []matched {
 				lines[i].merge(c)
 				continue
 			}
-			byConfig[m.config] = len(lines)
+			byConfig = append(byConfig, len(lines))
 		}
 		lines = append(lines, m)
+	}
+	for i := range lines {
+		m := &lines[i]
+		m.read = m.keyList()
+		if m.config != nil && w.Reason == "" {
+			m.config.wanted = append(m.config.wanted, m.read)
+		}
 	}
 	return lines
 }
@@ -579,7 +675,7 @@ func (p *planner) consumption(w *workload, m *matched) (Consumption, error) {
 		Kind:      m.kind,
 		Namespace: p.effective(cmp.Or(m.namespace, w.own)),
 		Name:      m.name,
-		Keys:      m.keyList(),
+		Keys:      m.read,
 		Optional:  m.optional,
 		Via:       m.via,
 		Status:    m.status,
@@ -588,10 +684,8 @@ func (p *planner) consumption(w *workload, m *matched) (Consumption, error) {
 		return line, p.failedWorkload(w, fmt.Errorf("%s/%s is not in the stream (%s)", m.kind, m.name, m.via[0]))
 	}
 	if m.status == External {
-		for _, u := range p.unreadable {
-			if string(u.doc.top.kind) == m.kind {
-				return line, u.err // it may be the one
-			}
+		if err := p.unreadable[m.kind]; err != nil {
+			return line, err // it may be the one
 		}
 	}
 	c := m.config
@@ -603,7 +697,10 @@ func (p *planner) consumption(w *workload, m *matched) (Consumption, error) {
 	}
 	c.consumers++
 	if c.controlErr != nil {
-		return line, &Error{Document: c.doc.number, Source: c.doc.source(p.stream), Line: lineAt(p.stream, c.doc.body), Object: c.String(), Err: c.controlErr}
+		if _, placed := c.controlErr.(*Error); !placed {
+			c.controlErr = &Error{Document: c.doc.number, Source: c.doc.source(p.stream), Line: p.lines.at(max(c.controlAt, c.doc.body)), Object: c.String(), Err: c.controlErr}
+		}
+		return line, c.controlErr
 	}
 	switch {
 	case c.skip, p.skips(c.kind, c.name):
@@ -619,23 +716,30 @@ func (p *planner) consumption(w *workload, m *matched) (Consumption, error) {
 }
 
 func (p *planner) failedWorkload(w *workload, err error) error {
-	return &Error{Document: w.doc.number, Source: w.Source, Line: lineAt(p.stream, w.doc.body), Object: w.String(), Err: err}
+	return &Error{Document: w.doc.number, Source: w.Source, Line: p.lines.at(w.doc.body), Object: w.String(), Err: err}
 }
 
-// checksum returns the checksum of a config object's keys.
+// checksum returns the checksum of a config object's keys. The object is read once,
+// for all that is wanted of it.
 func (p *planner) checksum(c *config, keys []string) (string, error) {
-	id := joinKeys(keys)
-	if sum, ok := c.checksums[id]; ok {
-		return sum, nil
-	}
-	content, err := readConfig(p.stream, c)
-	if err != nil {
-		return "", err
-	}
 	if c.checksums == nil {
-		c.checksums = make(map[string]string)
+		if c.contentErr != nil {
+			return "", c.contentErr
+		}
+		content, err := readConfig(p.scratch, p.stream, c)
+		if err != nil {
+			c.contentErr = err
+			return "", err
+		}
 		p.plan.Warnings = append(p.plan.Warnings, content.warnings(c.String())...)
+		c.checksums = make(map[string]string, len(c.wanted))
+		for _, keys := range c.wanted {
+			id := joinKeys(keys)
+			if _, known := c.checksums[id]; !known {
+				c.checksums[id] = content.checksum(p.sum, c.kind, keys)
+			}
+		}
+		c.wanted = nil
 	}
-	c.checksums[id], p.buf = content.checksum(p.sum, c.kind, keys, p.buf)
-	return c.checksums[id], nil
+	return c.checksums[joinKeys(keys)], nil
 }

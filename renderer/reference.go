@@ -20,7 +20,39 @@ type consumed struct {
 // object are one consumption.
 type references struct {
 	list  []consumed
-	index map[object]int
+	index index[object]
+}
+
+// An index gives things their number in the order of their coming. A pod has few of
+// them: only from many on it takes a map.
+type index[K comparable] struct {
+	few  []K
+	many map[K]int
+}
+
+const manyThings = 16
+
+// number returns a thing's number, and whether it has come before.
+func (x *index[K]) number(k K) (n int, known bool) {
+	if x.many != nil {
+		if n, known = x.many[k]; !known {
+			n = len(x.many)
+			x.many[k] = n
+		}
+		return n, known
+	}
+	if n = slices.Index(x.few, k); n >= 0 {
+		return n, true
+	}
+	n = len(x.few)
+	x.few = append(x.few, k)
+	if len(x.few) > manyThings {
+		x.many = make(map[K]int, 2*len(x.few))
+		for i, k := range x.few {
+			x.many[k] = i
+		}
+	}
+	return n, false
 }
 
 // An object is what names a config object.
@@ -31,13 +63,8 @@ func (r *references) add(o object, optional bool, via string, keys ...string) {
 	if o.name == "" {
 		return // the API server refuses it; it names no object
 	}
-	i, ok := r.index[o]
-	if !ok {
-		if r.index == nil {
-			r.index = make(map[object]int)
-		}
-		i = len(r.list)
-		r.index[o] = i
+	i, known := r.index.number(o)
+	if !known {
 		r.list = append(r.list, consumed{object: o, optional: true})
 	}
 	c := &r.list[i]
@@ -110,13 +137,14 @@ type mounts struct {
 // podReader reads the references of a pod spec.
 type podReader struct {
 	*tree
-	refs   references
-	mounts map[string]*mounts // by volume
+	refs    references
+	mounts  []mounts
+	volumes index[string] // by name: the number of its mounts
 }
 
 // podReferences returns what the pod spec of a template consumes.
 func podReferences(t *tree, template int32) (*references, error) {
-	p := podReader{tree: t, mounts: make(map[string]*mounts)}
+	p := podReader{tree: t}
 	spec, err := t.wantMap(template, "spec")
 	if err != nil || spec == 0 {
 		return &p.refs, err
@@ -201,11 +229,7 @@ func (p *podReader) container(field string, i int, c int32) error {
 		if err != nil {
 			return err
 		}
-		m := p.mounts[volume]
-		if m == nil {
-			m = new(mounts)
-			p.mounts[volume] = m
-		}
+		m := p.mountsOf(volume)
 		if key := firstSegment(subPath); key != "" {
 			m.keys = append(m.keys, key)
 		} else {
@@ -277,10 +301,19 @@ func (p *podReader) items(orElse []string) func(ref int32) ([]string, error) {
 // mounted returns the keys that the mounts of a volume narrow it to: none when one
 // of them mounts the whole of it, or when no container mounts it.
 func (p *podReader) mounted(volume string) []string {
-	if m := p.mounts[volume]; m != nil && !m.whole {
+	if m := p.mountsOf(volume); !m.whole {
 		return m.keys
 	}
 	return nil
+}
+
+// mountsOf returns how the containers mount a volume.
+func (p *podReader) mountsOf(volume string) *mounts {
+	i, known := p.volumes.number(volume)
+	if !known {
+		p.mounts = append(p.mounts, mounts{})
+	}
+	return &p.mounts[i]
 }
 
 func (p *podReader) volume(i int, v int32) error {
@@ -295,6 +328,8 @@ func (p *podReader) volume(i int, v int32) error {
 			return err
 		}
 	}
+	// Of two volumes of one name, which the API server refuses, no mount tells which it means.
+	p.mountsOf(name).whole = true
 	projected, err := p.wantMap(v, "projected")
 	if err != nil {
 		return err

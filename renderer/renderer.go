@@ -80,15 +80,11 @@ func (r *Renderer) skips(kind, name string) bool {
 	return false
 }
 
-// ignores says whether a reference of a workload does not count.
-func (r *Renderer) ignores(w *workload, c *consumed) bool {
-	if c.kind == secretKind && r.options.IgnoreSecrets {
+// ignores says whether a reference of a workload, which has these patterns of its
+// own or nil, does not count.
+func (r *Renderer) ignores(w *workload, own *patterns, c *consumed) bool {
+	if c.kind == secretKind && r.options.IgnoreSecrets || own != nil && own.match(c.kind, c.name) {
 		return true
-	}
-	for _, p := range w.controls.ignore {
-		if p.kind == c.kind && match(p.name, c.name) {
-			return true
-		}
 	}
 	for _, s := range r.ignore {
 		if s.pattern.kind == c.kind && match(s.pattern.name, c.name) &&

@@ -1,7 +1,9 @@
 package renderer
 
 import (
+	"bytes"
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -17,8 +19,8 @@ var (
 	nulls = map[string]bool{"": true, "~": true, "null": true, "Null": true, "NULL": true}
 )
 
-// plainKind says what a plain scalar is in YAML 1.1, and whether that is certain.
-// A number is certain only as a decimal integer, whose JSON text is the same.
+// plainKind says what a plain scalar is in YAML 1.1, as go.yaml.in/yaml/v2 resolves
+// it, and whether that is certain.
 func plainKind(b []byte) (kind nodeKind, sure bool) {
 	if len(b) == 0 {
 		return null, true
@@ -37,50 +39,120 @@ func plainKind(b []byte) (kind nodeKind, sure bool) {
 		return text, true
 	case c == '<':
 		return text, string(b) != "<<"
-	case isDigit(c):
-		if decimal(b) {
-			return number, true
+	case isDigit(c), c == '+', c == '-', c == '.':
+		if !numberLike(b) {
+			return text, true
 		}
-		return text, !numberLike(b)
-	case c == '+', c == '-', c == '.':
-		return text, !numberLike(b)
+		return number, numberText(b) != nil
 	}
 	return text, true
 }
 
-// decimal says whether JSON would write the integer in the same way.
-func decimal(b []byte) bool {
-	if len(b) > 18 || b[0] == '0' && len(b) > 1 {
-		return false
+// numberText returns the JSON text of a number, nil when that is left to the library.
+func numberText(b []byte) []byte {
+	const certain = 15 // digits that a float64 holds whatever they are
+	whole := b
+	if b[0] == '-' {
+		whole = b[1:]
 	}
-	for _, c := range b {
+	digits := 0
+	for digits < len(whole) && isDigit(whole[digits]) {
+		digits++
+	}
+	switch {
+	case digits == 0:
+		return nil
+	case whole[0] == '0' && digits == len(whole) && digits > 1: // octal
+		if n, err := strconv.ParseInt(string(b), 0, 64); err == nil && digits <= certain {
+			return strconv.AppendInt(nil, n, 10)
+		}
+		return nil
+	case whole[0] == '0' && (digits > 1 || len(whole) < len(b)):
+		return nil // -0 is one to JSON only as a float
+	case digits == len(whole):
+		if digits > len("999999999999999999") {
+			return nil
+		}
+		return b
+	case whole[digits] != '.':
+		return nil
+	}
+	// JSON writes a float without the zeros at its end; very small ones it writes otherwise.
+	const least = len("000001")
+	fraction := whole[digits+1:]
+	if len(fraction) == 0 || len(fraction) > least || digits+len(fraction) > certain {
+		return nil
+	}
+	for _, c := range fraction {
 		if !isDigit(c) {
-			return false
+			return nil
 		}
 	}
-	return true
+	b = bytes.TrimRight(b, "0")
+	return bytes.TrimSuffix(b, []byte("."))
 }
 
-// numberLike says whether a text may be read as a number, an infinity or a
-// timestamp: it is made only of what those are made of, and is no dotted version
-// or address.
+// numberLike says whether a text may be a number, an infinity or no number (.nan).
+// Times of day and dates are texts to Kubernetes. An underscore counts nowhere.
 func numberLike(b []byte) bool {
-	dots, others := 0, 0
-	for _, c := range b {
-		switch {
-		case isDigit(c):
-		case c == '.':
-			dots++
-		case c >= 'a' && c <= 'f', c >= 'A' && c <= 'F', c == '_', c == '+', c == '-', c == ':', c == ' ':
-			others++
-		case c|0x20 == 'x', c|0x20 == 'o', c|0x20 == 't', c|0x20 == 'z', c|0x20 == 'i', c|0x20 == 'n':
-			others++
-		default:
+	i := 0
+	// peek passes over underscores; 0 is the end.
+	peek := func() byte {
+		for ; i < len(b); i++ {
+			if b[i] != '_' {
+				return b[i]
+			}
+		}
+		return 0
+	}
+	// count passes over digits.
+	count := func(is func(byte) bool) (n int) {
+		for c := peek(); c != 0 && is(c); c = peek() {
+			n++
+			i++
+		}
+		return n
+	}
+	if c := peek(); c == '+' || c == '-' {
+		i++
+	}
+	c := peek()
+	if c == '.' && i+1 < len(b) && isLetter(b[i+1]) {
+		return len(b)-i == len(".inf") // .nan, .inf, and what looks like them
+	}
+	digits := count(isDigit)
+	if digits == 1 && c == '0' {
+		switch peek() | 0x20 {
+		case 'x':
+			i++
+			count(isHexDigit)
+			return peek() == 0
+		case 'o', 'b':
+			i++
+			count(isDigit)
+			return peek() == 0
+		}
+	}
+	if peek() == '.' {
+		i++
+		digits += count(isDigit)
+	}
+	if digits == 0 {
+		return false
+	}
+	if peek()|0x20 == 'e' {
+		i++
+		if c := peek(); c == '+' || c == '-' {
+			i++
+		}
+		if count(isDigit) == 0 {
 			return false
 		}
 	}
-	return dots < 2 || others > 0
+	return peek() == 0
 }
+
+func isHexDigit(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }
 
 // stampKey and stampValue write a stamp in a block mapping: plain, as long as no
 // reader, of YAML 1.1 or 1.2, can take it for anything but a string.

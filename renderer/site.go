@@ -96,9 +96,12 @@ func (l *locator) column(at int) int {
 	return len([]rune(string(bytes.TrimPrefix(l.stream[l.lineStart(at):at], bom))))
 }
 
-// indented says whether only spaces precede an offset on its line.
+// indented says whether only spaces precede an offset on its line. It looks at no
+// more of the line than that: a line may hold a thousand workloads.
 func (l *locator) indented(at int) bool {
-	return len(bytes.Trim(bytes.TrimPrefix(l.stream[l.lineStart(at):at], bom), " ")) == 0
+	before := bytes.TrimRight(l.stream[:at], " ")
+	before = bytes.TrimSuffix(before, bom)
+	return len(before) == 0 || before[len(before)-1] == '\n'
 }
 
 func (l *locator) setEOL(at int) {
@@ -312,7 +315,9 @@ func (l *locator) existing(n int32) bool {
 		w := writtenEntry{entry: span{d.keyStart, d.end}, value: span{d.start, d.end}}
 		if isStamp(d.key) {
 			w.key = string(d.key)
-			if d.kind == text && d.style >= literal || d.keyStart < 0 || d.end < 0 || d.kind == alias {
+			if past := l.pastKey(a); d.kind == null && d.end <= d.start && past >= 0 {
+				w.entry.end, w.value = past, span{past, past} // "key:" and nothing
+			} else if d.kind == text && d.style >= literal || d.keyStart < 0 || d.end < 0 || d.kind == alias {
 				return false
 			}
 			if before, twice := last[w.key]; twice {
@@ -325,10 +330,11 @@ func (l *locator) existing(n int32) bool {
 	return true
 }
 
-// edits returns what makes the site have exactly these stamps.
-func (s *site) edits(stream []byte, stamps map[string]string) ([]Edit, bool) {
+// edits returns what makes the site have exactly these stamps, where it was found to
+// have others.
+func (s *site) edits(stream []byte, found, stamps map[string]string) ([]Edit, bool) {
 	var edits []Edit
-	missing := maps.Clone(stamps)
+	missing := stamps
 	kept := -1 // the last entry that stays
 	var gone []int
 	for i, w := range s.written {
@@ -342,9 +348,16 @@ func (s *site) edits(stream []byte, stamps map[string]string) ([]Edit, bool) {
 			continue
 		}
 		kept = i
+		if len(missing) == len(stamps) {
+			missing = maps.Clone(stamps)
+		}
 		delete(missing, w.key)
-		if have := string(stream[w.value.start:w.value.end]); strings.Trim(have, `"'`) != want {
-			edits = append(edits, Edit{w.value.start, w.value.end, s.value(want)})
+		if found[w.key] != want {
+			value := s.value(want)
+			if w.value.start == w.value.end {
+				value = " " + value
+			}
+			edits = append(edits, Edit{w.value.start, w.value.end, value})
 		}
 	}
 	if len(gone) > 0 {

@@ -2,7 +2,9 @@ package renderer
 
 import (
 	"bytes"
-	"fmt"
+	"encoding/binary"
+	"errors"
+	"math/bits"
 	"unicode/utf8"
 )
 
@@ -22,18 +24,65 @@ var bom = []byte("\xef\xbb\xbf")
 // 5.1), and a stream that holds other bytes was not rendered by Helm.
 func checkText(stream []byte) error {
 	if i := bytes.IndexByte(stream, 0); i >= 0 {
-		return &Error{Line: lineAt(stream, i), Err: fmt.Errorf("a NUL byte: the input is not YAML")}
+		return &Error{Line: lineAt(stream, i), Err: errors.New("a NUL byte: the input is not YAML")}
 	}
-	if utf8.Valid(stream) {
+	i := asciiPrefix(stream)
+	if utf8.Valid(stream[i:]) {
 		return nil
 	}
-	for i := 0; ; {
+	for {
 		r, n := utf8.DecodeRune(stream[i:])
 		if r == utf8.RuneError && n <= 1 {
-			return &Error{Line: lineAt(stream, i), Err: fmt.Errorf("bytes that are not UTF-8: the input is not YAML")}
+			return &Error{Line: lineAt(stream, i), Err: errors.New("bytes that are not UTF-8: the input is not YAML")}
 		}
 		i += n
 	}
+}
+
+// asciiPrefix returns an offset before which all bytes are ASCII, near the first
+// that is not.
+func asciiPrefix(b []byte) int {
+	i := 0
+	for ; i+32 <= len(b); i += 32 {
+		w := binary.LittleEndian.Uint64(b[i:]) | binary.LittleEndian.Uint64(b[i+8:]) |
+			binary.LittleEndian.Uint64(b[i+16:]) | binary.LittleEndian.Uint64(b[i+24:])
+		if w&highBits != 0 {
+			break
+		}
+	}
+	return i
+}
+
+// Eight bytes at a time: a one in each byte, and each byte's high bit.
+const (
+	lowBits  = 0x0101010101010101
+	highBits = 0x8080808080808080
+)
+
+// outdented returns the offset of the first line after an offset that does not
+// begin with a space, or the end. Most lines of a stream are indented, and this is
+// where most of the time for one goes.
+func outdented(b []byte, i int) int {
+	const newlines = '\n' * lowBits
+	for i+8 < len(b) {
+		w := binary.LittleEndian.Uint64(b[i:]) ^ newlines
+		found := (w - lowBits) &^ w & highBits
+		for found != 0 {
+			// Above a true one this finds false ones, so the byte is looked at again.
+			next := i + bits.TrailingZeros64(found)/8 + 1
+			if b[next] != ' ' && b[next-1] == '\n' {
+				return next
+			}
+			found &= found - 1
+		}
+		i += 8
+	}
+	for ; i < len(b); i++ {
+		if b[i] == '\n' && (i+1 == len(b) || b[i+1] != ' ') {
+			return i + 1
+		}
+	}
+	return len(b)
 }
 
 // A splitter cuts a stream into its documents, in one pass over its lines.
@@ -55,15 +104,14 @@ func (s *splitter) next() (document, bool) {
 	begun := false // a separator or content was seen
 	for s.pos < len(b) {
 		line := s.pos
+		c := b[line]
+		if d.top.root != rootUnknown && uninteresting[c] {
+			s.pos = outdented(b, line)
+			continue
+		}
 		end := len(b)
 		if i := bytes.IndexByte(b[line:], '\n'); i >= 0 {
 			end = line + i + 1
-		}
-		c := b[line]
-		// Most lines are indented: they can be neither marker nor top level.
-		if c == ' ' && d.top.root != rootUnknown {
-			s.pos = end
-			continue
 		}
 		text := b[line:end]
 		if c == bom[0] && bytes.HasPrefix(text, bom) {
@@ -176,7 +224,34 @@ func lineAt(stream []byte, offset int) int {
 	return 1 + bytes.Count(stream[:min(offset, len(stream))], []byte("\n"))
 }
 
-// source returns the chart's file that Helm names in the comment before a document.
+// A lineIndex numbers the lines of a stream for many offsets, without counting from
+// the beginning each time.
+type lineIndex struct {
+	stream []byte
+	before []int // line breaks before each stretch of the stream
+}
+
+const stretch = 32 << 10
+
+// at is lineAt.
+func (x *lineIndex) at(offset int) int {
+	if x.before == nil {
+		n := 0
+		for i := 0; i <= len(x.stream); i += stretch {
+			x.before = append(x.before, n)
+			n += bytes.Count(x.stream[i:min(i+stretch, len(x.stream))], []byte("\n"))
+		}
+	}
+	i := offset / stretch
+	return x.before[i] + lineAt(x.stream[i*stretch:], offset-i*stretch)
+}
+
+// helmSource is where Helm 4 says which file a document came from: it parses the
+// stream, which loses the comments (pkg/action, annotateAndMerge, in its source).
+const helmSource = "postrenderer.helm.sh/postrender-filename"
+
+// source returns the chart's file that Helm names in the comment before a document
+// or in an annotation. It reads text alone, so that it serves for a broken document.
 func (d document) source(stream []byte) string {
 	for b := stream[d.start:d.end]; len(b) > 0; {
 		line := b
@@ -185,7 +260,7 @@ func (d document) source(stream []byte) string {
 		} else {
 			b = nil
 		}
-		line = bytes.TrimSpace(line)
+		line = bytes.TrimSpace(bytes.TrimPrefix(line, bom))
 		if m := marker(line); m == glued || m == separator {
 			line = bytes.TrimSpace(line[len("---"):])
 		}
@@ -193,11 +268,28 @@ func (d document) source(stream []byte) string {
 			continue
 		}
 		if line[0] != '#' {
-			return ""
+			break
 		}
 		if path, ok := bytes.CutPrefix(line, []byte("# Source: ")); ok {
 			return string(bytes.TrimSpace(path))
 		}
 	}
-	return ""
+	_, rest, found := bytes.Cut(stream[d.start:d.end], []byte(helmSource))
+	if !found {
+		return ""
+	}
+	// The key may be quoted, the value too, and the map in flow style.
+	value, isKey := bytes.CutPrefix(bytes.TrimLeft(rest, `"' `), []byte(":"))
+	if !isKey {
+		return ""
+	}
+	value = bytes.TrimLeft(value, " ")
+	end := ",}\r\n"
+	if len(value) > 0 && (value[0] == '"' || value[0] == '\'') {
+		end, value = string(value[:1]), value[1:]
+	}
+	if i := bytes.IndexAny(value, end); i >= 0 {
+		value = value[:i]
+	}
+	return string(bytes.TrimSpace(value))
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/term"
 
 	"github.com/helm-checksum/helm-checksum/internal/cli"
@@ -40,14 +41,31 @@ Options go through Helm as --post-renderer-args --strict, or as variables:
 HELM_CHECKSUM_STRICT=true, HELM_CHECKSUM_IGNORE=configmap/a,secret/b.
 HELM_CHECKSUM_LOG names a file for warnings, which Helm does not show.`
 
-// run builds the command and runs it.
+// run does what the arguments ask for.
 func (a *app) run(args []string) error {
+	// Helm runs us with nothing but flags, in every upgrade of every release: that
+	// needs no tree of commands, which takes longer to build than a chart to stamp.
+	flags := pflag.NewFlagSet("helm-checksum", pflag.ContinueOnError)
+	a.options.AddFlags(flags)
+	a.addReportFlag(flags)
+	flags.Usage = func() {}
+	if flags.Parse(args) == nil && flags.NArg() == 0 {
+		if err := a.environment(flags); err != nil {
+			return err
+		}
+		return a.postRender()
+	}
+	a.options, a.report = cli.Options{}, ""
 	cmd := a.command()
 	cmd.SetArgs(args)
 	cmd.SetIn(a.stdin)
 	cmd.SetOut(a.stdout)
 	cmd.SetErr(a.stderr)
 	return cmd.Execute()
+}
+
+func (a *app) addReportFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&a.report, "report", "", "write the report, as JSON, to `FILE` (%p: the process id)")
 }
 
 func (a *app) command() *cobra.Command {
@@ -61,16 +79,22 @@ func (a *app) command() *cobra.Command {
 		SilenceUsage:  true,
 
 		SuggestionsMinimumDistance: 2,
-		RunE:                       func(*cobra.Command, []string) error { return a.postRender() },
-		Annotations:                map[string]string{cobra.CommandDisplayNameAnnotation: name},
+
+		RunE:        func(*cobra.Command, []string) error { return a.postRender() },
+		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: name},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			return a.environment(cmd)
+			return a.environment(cmd.Flags())
 		},
 	}
 	a.options.AddFlags(cmd.PersistentFlags())
 	cmd.PersistentFlags().SortFlags = false
-	cmd.Flags().StringVar(&a.report, "report", "", "write the report, as JSON, to `FILE` (%p: the process id)")
+	a.addReportFlag(cmd.Flags())
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd.HasParent() {
+			if done, err := a.handOverFlags(os.Args[1:]); done {
+				return err
+			}
+		}
 		return fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())
 	})
 	cmd.AddCommand(a.explainCommand(), a.verifyCommand(), a.diffCommand(), a.versionCommand())
@@ -98,8 +122,8 @@ func commandName() string {
 }
 
 // environment sets what is not given as a flag from HELM_CHECKSUM_... variables.
-func (a *app) environment(cmd *cobra.Command) error {
-	warnings, err := cli.ApplyEnvironment(os.Environ(), cmd.Flags(), "report", "output")
+func (a *app) environment(flags *pflag.FlagSet) error {
+	warnings, err := cli.ApplyEnvironment(os.Environ(), flags, "report", "output")
 	if err != nil {
 		return err
 	}

@@ -58,6 +58,18 @@ func (a *app) handOver(args []string) (done bool, err error) {
 	return false, nil
 }
 
+// handOverFlags runs the heavy tool when a command was given a flag that it does not
+// have but the heavy tool may (-f, --set), for something that is the heavy tool's to
+// look at, and says whether it did.
+func (a *app) handOverFlags(args []string) (done bool, err error) {
+	for _, arg := range args {
+		if kind, err := cli.Classify(arg); err == nil && kind != cli.Stream {
+			return true, a.runHeavy()
+		}
+	}
+	return false, nil
+}
+
 // heavyPath returns where the heavy tool is: beside this program, or on PATH.
 func heavyPath() string {
 	name := heavyTool

@@ -1,15 +1,17 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strconv"
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/helm-checksum/helm-checksum/internal/stdin"
 )
 
 // postRender stamps stdin to stdout. Whatever fails does so before the first byte
@@ -22,7 +24,7 @@ func (a *app) postRender() error {
 	if term.IsTerminal(int(a.stdin.Fd())) {
 		fmt.Fprintf(a.stderr, "helm-checksum: waiting for rendered manifests on stdin, such as those of helm template (%s --help for more)\n", commandName())
 	}
-	stream, err := readAll(a.stdin)
+	stream, err := stdin.ReadAll(a.stdin)
 	if err != nil {
 		return fmt.Errorf("stdin: %w", err)
 	}
@@ -46,32 +48,12 @@ func (a *app) postRender() error {
 	if closedAtStart(a.stdout) {
 		return errors.New("stdout is closed")
 	}
-	if _, err := plan.WriteTo(a.stdout); err != nil {
+	out := bufio.NewWriterSize(a.stdout, 64<<10) // what a pipe takes at once
+	if _, err := plan.WriteTo(out); err != nil {
+		return fmt.Errorf("stdout: %w", err)
+	}
+	if err := out.Flush(); err != nil {
 		return fmt.Errorf("stdout: %w", err)
 	}
 	return nil
-}
-
-// readAll reads a file to its end.
-func readAll(f *os.File) ([]byte, error) {
-	const first = 64 << 10
-	size := first
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		size = int(info.Size()) + 1
-	}
-	b := make([]byte, 0, size)
-	for {
-		n, err := f.Read(b[len(b):cap(b)])
-		b = b[:len(b)+n]
-		switch {
-		case err == io.EOF:
-			return b, nil
-		case err != nil:
-			return nil, err
-		case len(b) == cap(b):
-			grown := make([]byte, len(b), 2*cap(b))
-			copy(grown, b)
-			b = grown
-		}
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/helm-checksum/helm-checksum/renderer"
 )
@@ -24,10 +25,14 @@ const (
 	HelmReleases                  // anything else
 )
 
-var (
-	helmReleaseKind    = regexp.MustCompile(`(?m)^["']?kind["']?\s*:\s*["']?HelmRelease["']?\s*(#.*)?$`)
-	helmReleaseVersion = regexp.MustCompile(`(?m)^["']?apiVersion["']?\s*:\s*["']?helm\.toolkit\.fluxcd\.io/`)
-)
+// The lines of a HelmRelease, compiled when they are needed: the post-renderer,
+// which starts in every upgrade, does not.
+var helmReleaseLines = sync.OnceValue(func() [2]*regexp.Regexp {
+	return [2]*regexp.Regexp{
+		regexp.MustCompile(`(?m)^["']?kind["']?\s*:\s*["']?HelmRelease["']?\s*(#.*)?$`),
+		regexp.MustCompile(`(?m)^["']?apiVersion["']?\s*:\s*["']?helm\.toolkit\.fluxcd\.io/`),
+	}
+})
 
 // Classify says what an argument names. The error is about a file that can't be read.
 func Classify(arg string) (InputKind, error) {
@@ -65,7 +70,11 @@ func Classify(arg string) (InputKind, error) {
 
 // HasHelmRelease says whether a YAML text has a HelmRelease among its documents.
 func HasHelmRelease(text []byte) bool {
-	return bytes.Contains(text, []byte("HelmRelease")) && helmReleaseKind.Match(text) && helmReleaseVersion.Match(text)
+	if !bytes.Contains(text, []byte("HelmRelease")) {
+		return false
+	}
+	lines := helmReleaseLines()
+	return lines[0].Match(text) && lines[1].Match(text)
 }
 
 // An Input is the stream that one or several files make together: a workload in one

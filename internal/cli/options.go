@@ -106,14 +106,11 @@ func ApplyEnvironment(environ []string, flags *pflag.FlagSet, known ...string) (
 			}
 			continue
 		}
-		if f.Changed {
-			continue
+		if f.Changed || value == "" {
+			continue // an empty one is as if it were not there: CI systems can't unset it
 		}
 		if f.Value.Type() == "bool" && value != "true" && value != "false" {
 			return nil, fmt.Errorf("%s is %q, want true or false", name, value)
-		}
-		if value == "" {
-			continue // as if it were not there: CI systems can't unset one
 		}
 		if err := f.Value.Set(value); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)

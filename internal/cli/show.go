@@ -149,7 +149,7 @@ type table struct {
 }
 
 func newTable(w io.Writer, head ...string) *table {
-	return &table{w: w, t: tabwriter.NewWriter(w, 0, 8, 3, ' ', tabwriter.TabIndent|tabwriter.DiscardEmptyColumns), head: head}
+	return &table{w: w, t: tabwriter.NewWriter(w, 0, 8, 3, ' ', tabwriter.DiscardEmptyColumns), head: head}
 }
 
 func (t *table) row(cells ...string) {

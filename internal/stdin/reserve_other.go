@@ -1,0 +1,6 @@
+//go:build !linux
+
+package stdin
+
+// reserve returns nil: the buffer grows by doubling.
+func reserve() []byte { return nil }
