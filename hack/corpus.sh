@@ -5,12 +5,24 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 corpus=../shared/corpus
-if [ ! -x "$corpus/check" "$(realpath "$1")" >"$temp/out" 2>&1 || true
-sed 's/^/  /' "$temp/out"
-unexpected=$(grep '^FAIL' "$temp/out" | grep -cvE "/helm[34]/helm__charts__raw__kruise\.yaml: stamps: $accepted\$" || true)
-expected=$(grep -cE "^FAIL .*: stamps: $accepted\$" "$temp/out" || true)
-if [ "$unexpected" != 0 ] || [ "$expected" != 2 ] || ! grep -qE '^[0-9]+ passed, 2 failed' "$temp/out"; then
-	echo "corpus: something else failed than the two known lines" >&2
+if [ ! -f "$corpus/check" ]; then
+	echo "corpus: there is no $corpus here: not checked"
+	exit 0
+fi
+
+# The oracle stamps a CloneSet that updates in place (updateStrategy.type
+# InPlaceIfPossible). The contract says in section 1 that it must not be: an in-place
+# update changes the annotations and restarts nothing. These two lines, no others:
+accepted='/helm[34]/helm__charts__raw__kruise\.yaml: stamps: CloneSet/prod/guestbook-clone lacks helm-checksum/configmap\.guestbook-config$'
+
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+bash "$corpus/check" "$(realpath "$1")" >"$out" 2>&1 || true
+sed 's/^/  /' "$out"
+expected=$(grep '^FAIL' "$out" | grep -cE "$accepted" || true)
+unexpected=$(grep '^FAIL' "$out" | grep -cvE "$accepted" || true)
+if [ "$expected" != 2 ] || [ "$unexpected" != 0 ] || ! grep -qE '^[1-9][0-9]* passed, 2 failed' "$out"; then
+	echo "corpus: not just the two known lines failed" >&2
 	exit 1
 fi
 echo "corpus: as the contract wants it"

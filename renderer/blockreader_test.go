@@ -375,7 +375,26 @@ func TestBlockReaderAgreesWithTheLibraryOnRealCharts(t *testing.T) {
 // together almost rightly: random bytes rarely come near what matters.
 type generator struct {
 	*rand.Rand
-	b []byte
+	b    []byte
+	keys []string // that are usual
+}
+
+// newGenerator returns a generator, and how many documents it is to make.
+func newGenerator(t *testing.T, n int, keys ...string) (*generator, int) {
+	t.Helper()
+	number := func(name string, usual int) int {
+		s := os.Getenv(name)
+		if s == "" {
+			return usual
+		}
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	seed := number("HELM_CHECKSUM_TEST_SEED", 1)
+	return &generator{Rand: rand.New(rand.NewPCG(uint64(seed), 0)), keys: keys}, number("HELM_CHECKSUM_TEST_DOCUMENTS", n)
 }
 
 func (g *generator) one(of ...string) string { return of[g.IntN(len(of))] }
@@ -413,7 +432,7 @@ func (g *generator) key() string {
 	case 1:
 		return g.word()
 	}
-	return g.one("a", "b", "c", "metadata", "data")
+	return g.one(g.keys...)
 }
 
 func (g *generator) flow(depth int) string {
@@ -530,21 +549,7 @@ func (g *generator) collection(indent, depth int) {
 }
 
 func TestBlockReaderAgreesWithTheLibraryOnGeneratedDocuments(t *testing.T) {
-	n := 20_000
-	if s := os.Getenv("HELM_CHECKSUM_TEST_DOCUMENTS"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
-	}
-	seed := uint64(1)
-	if s := os.Getenv("HELM_CHECKSUM_TEST_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	g := generator{Rand: rand.New(rand.NewPCG(seed, 0))}
+	g, n := newGenerator(t, 20_000, "a", "b", "c", "metadata", "data")
 	taken := 0
 	for range n {
 		g.b = g.b[:0]

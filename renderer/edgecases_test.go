@@ -579,6 +579,16 @@ spec:
 		if got := planned(t, plan, "Deployment/web").Source; got != "app/templates/all.yaml" {
 			t.Errorf("source %q", got)
 		}
+		for _, written := range []string{
+			`{postrenderer.helm.sh/postrender-filename: app/templates/all.yaml, a: b}`,
+			`{"postrenderer.helm.sh/postrender-filename": "app/templates/all.yaml"}`,
+			`{a: b, 'postrenderer.helm.sh/postrender-filename': 'app/templates/all.yaml' }`,
+		} {
+			_, plan := run(t, renderer.Options{}, strings.Replace(deployment("web", envFrom("x")), "metadata:\n", "metadata:\n  annotations: "+written+"\n", 1))
+			if got := planned(t, plan, "Deployment/web").Source; got != "app/templates/all.yaml" {
+				t.Errorf("of %s the source is %q", written, got)
+			}
+		}
 		if out, _ := run(t, renderer.Options{}, stream); strings.Count(out, name) != 2 {
 			t.Errorf("it is gone from:\n%s", out)
 		}

@@ -276,6 +276,51 @@ func TestRunSeedsAreStamped(t *testing.T) {
 	}
 }
 
+// Pod templates in forms that no one has thought of.
+func TestRunKeepsItsPromisesOnGeneratedTemplates(t *testing.T) {
+	g, n := newGenerator(t, 3000, "annotations", "annotations", "labels", "a", "helm-checksum/configmap.c", "helm-checksum/secret.gone", "'annotations'")
+	r, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := 0
+	for range n {
+		g.b = g.b[:0]
+		g.put("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {k: v}\n")
+		if g.rarely(2) {
+			g.put("---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec:\n  template:\n")
+		} else {
+			g.put("---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: w}\n  x: !!str a\n  spec:\n   template:\n")
+		}
+		spec := "    spec: {containers: [{name: x, envFrom: [{configMapRef: {name: c}}]}]}\n"
+		first := g.rarely(2)
+		if first {
+			g.put(spec)
+		}
+		g.put("    metadata:")
+		if g.rarely(2) {
+			g.put("\n      annotations:")
+			g.value(6, 0)
+		} else {
+			g.value(4, 0)
+		}
+		if !first {
+			g.put(spec)
+		}
+		if g.rarely(10) {
+			g.b = bytes.ReplaceAll(g.b, []byte("\n"), []byte("\r\n"))
+		}
+		checkRun(t, Options{}, g.b)
+		if p, err := r.Plan(g.b); err == nil && p.Changed() {
+			changed++
+		}
+	}
+	t.Logf("%d of %d streams are stamped", changed, n)
+	if changed < n/10 {
+		t.Errorf("only %d of %d streams are stamped: this tests nothing", changed, n)
+	}
+}
+
 // FuzzRun: for any input no panic, and either an error without output or an output
 // that means the input and the stamps.
 func FuzzRun(f *testing.F) {

@@ -106,26 +106,34 @@ func storyChart(t *testing.T) string {
 	})
 }
 
+// The story that the README's demo tells.
 func TestStory(t *testing.T) {
 	eachInstalled(t, func(t *testing.T, h *realhelm.Helm) {
-		dir := storyChart(t)
+		dir := filepath.Join(t.TempDir(), "feature-recs")
+		if r := h.Finish(h.Command("cp", "-R", filepath.Join(moduleRoot(t), "charts-testdata", "feature-recs"), dir)); r.Exit != 0 {
+			t.Fatal(r.All())
+		}
 		template := func(args ...string) map[string]string {
 			t.Helper()
-			return podTemplates(t, h.Must(append([]string{"template", "web", dir, postRenderer}, args...)...))
+			return podTemplates(t, h.Must(append([]string{"template", "shop", dir, postRenderer}, args...)...))
 		}
-		on, off := template("--set", "recs=on"), template("--set", "recs=off")
-		if diff := cmp.Diff([]string{"Deployment/shop"}, changed(on, off)); diff != "" {
+		on, off := template("--set", "featureRecs=on"), template("--set", "featureRecs=off")
+		if diff := cmp.Diff([]string{"Deployment/shop-store"}, changed(on, off)); diff != "" {
 			t.Errorf("changed pod templates, FEATURE_RECS on to off (-want +got):\n%s", diff)
 		}
-		stamp := regexp.MustCompile(`"helm-checksum/configmap.shop-features":"[0-9a-f]{64}"`)
-		if got, want := stamp.ReplaceAllString(off["Deployment/shop"], ""), stamp.ReplaceAllString(on["Deployment/shop"], ""); got != want {
-			t.Errorf("more than one annotation changed:\n%s", cmp.Diff(want, got))
+		stamp := regexp.MustCompile(`"helm-checksum/configmap.shop-flags":"[0-9a-f]{64}"`)
+		if got, want := stamp.ReplaceAllString(off["Deployment/shop-store"], ""), stamp.ReplaceAllString(on["Deployment/shop-store"], ""); got != want || got == on["Deployment/shop-store"] {
+			t.Errorf("not exactly one annotation changed:\n%s", cmp.Diff(want, got))
 		}
-		if diff := cmp.Diff(on, template("--set", "recs=on", "--set", "team=growth")); diff != "" {
+		if diff := cmp.Diff(on, template("--set", "featureRecs=on", "--set", "team=growth")); diff != "" {
 			t.Errorf("a label of the ConfigMap changed pod templates:\n%s", diff)
 		}
-		replace(t, filepath.Join(dir, "Chart.yaml"), "version: 1.0.0", "version: 1.1.0")
-		if diff := cmp.Diff(on, template("--set", "recs=on")); diff != "" {
+		manifest := filepath.Join(dir, "Chart.yaml")
+		write(t, manifest, regexp.MustCompile(`(?m)^version: .*$`).ReplaceAllString(string(read(t, manifest)), "version: 99.0.0"))
+		if out := h.Must("template", "shop", dir); !strings.Contains(out, "-99.0.0") {
+			t.Fatal("the version is not in what the chart renders")
+		}
+		if diff := cmp.Diff(on, template("--set", "featureRecs=on")); diff != "" {
 			t.Errorf("the chart's version changed pod templates:\n%s", diff)
 		}
 	})

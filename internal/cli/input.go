@@ -96,7 +96,6 @@ func ReadInput(files []string, stdin io.Reader) (*Input, error) {
 		files = []string{"-"}
 	}
 	in := &Input{}
-	line := 1
 	for _, name := range files {
 		var content []byte
 		var err error
@@ -113,17 +112,14 @@ func ReadInput(files []string, stdin io.Reader) (*Input, error) {
 			in.Stream = content
 			return in, nil
 		}
-		in.parts = append(in.parts, part{name, line})
 		if !bytes.HasPrefix(content, []byte("---")) && len(in.Stream) > 0 {
 			in.Stream = append(in.Stream, "---\n"...)
-			line++
-			in.parts[len(in.parts)-1].line++
 		}
+		in.parts = append(in.parts, part{name, 1 + bytes.Count(in.Stream, []byte("\n"))})
 		in.Stream = append(in.Stream, content...)
 		if len(content) > 0 && content[len(content)-1] != '\n' {
 			in.Stream = append(in.Stream, '\n')
 		}
-		line = 1 + bytes.Count(in.Stream, []byte("\n"))
 	}
 	return in, nil
 }
