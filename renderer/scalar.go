@@ -3,6 +3,7 @@ package renderer
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -172,8 +173,26 @@ func stampValue(checksum string) string {
 	return quote(checksum) // digits and e alone may be a number
 }
 
-// quote writes a string in a form that is valid in JSON and in YAML.
+// quote writes a string in a form that means the same in JSON and in YAML, which
+// takes some characters for line breaks or for nothing that JSON lets stand.
 func quote(s string) string {
 	b, _ := json.Marshal(s) // a string can always be marshalled
-	return string(b)
+	if !bytes.ContainsFunc(b, escapedInYAML) {
+		return string(b)
+	}
+	var q strings.Builder
+	for _, r := range string(b) {
+		if escapedInYAML(r) {
+			fmt.Fprintf(&q, `\u%04x`, r)
+		} else {
+			q.WriteRune(r)
+		}
+	}
+	return q.String()
+}
+
+// escapedInYAML says whether YAML 1.1 reads a character in a quoted scalar as
+// something else, or refuses it (section 5.1), of those that JSON does not escape.
+func escapedInYAML(r rune) bool {
+	return r >= 0x7f && r < 0xa0 || r == 0xfeff || r == 0xfffe || r == 0xffff
 }
