@@ -29,8 +29,9 @@ const (
 // which starts in every upgrade, does not.
 var helmReleaseLines = sync.OnceValue(func() [2]*regexp.Regexp {
 	return [2]*regexp.Regexp{
-		regexp.MustCompile(`(?m)^["']?kind["']?\s*:\s*["']?HelmRelease["']?\s*(#.*)?$`),
-		regexp.MustCompile(`(?m)^["']?apiVersion["']?\s*:\s*["']?helm\.toolkit\.fluxcd\.io/`),
+		// Indented as an item of a List may be, or inside braces, in JSON for example.
+		regexp.MustCompile(`(?m)(?:^|[{,])[\s-]*["']?kind["']?\s*:\s*["']?HelmRelease["']?\s*(?:[,}#]|$)`),
+		regexp.MustCompile(`(?m)(?:^|[{,])[\s-]*["']?apiVersion["']?\s*:\s*["']?helm\.toolkit\.fluxcd\.io/`),
 	}
 })
 
