@@ -6,7 +6,7 @@ LDFLAGS := -s -w -X github.com/helm-checksum/helm-checksum/internal/cli.version=
 FUZZTIME ?= 20s
 COMMANDS := $(notdir $(wildcard cmd/*))
 
-.PHONY: help build helm test demo dist lint fuzz cover clean
+.PHONY: e2e cluster help build helm test demo dist lint fuzz cover clean
 
 help: ## say what there is
 	@echo "helm-checksum $(VERSION). Targets:"
@@ -41,3 +41,9 @@ clean: ## remove bin/ and dist/
 	rm -rf bin dist
 
 -include $(wildcard */*.mk)
+
+e2e: ## end to end on a real API server with Helm 3 and 4 (builds it once: minutes)
+	go test -tags e2e -count=1 -timeout 40m ./e2e
+
+cluster: ## run that control plane until Ctrl-C and print how to reach it
+	go run ./e2e/cluster
