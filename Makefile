@@ -27,6 +27,7 @@ demo: ## show the main job on a bundled chart, with the helm on PATH or else one
 
 dist: ## build the release archives and their checksums into dist/
 	@go run ./hack/dist
+	@go run ./hack/plugin-manifest dist
 
 lint: ## check format, go vet, staticcheck, the shell scripts' syntax, go.mod
 	hack/lint.sh

@@ -42,6 +42,9 @@ func (f *stampFlags) options() (renderer.Options, error) {
 	if o.HMACKey, err = cli.ReadHMACKey(f.HMACKeyFile); err != nil {
 		return o, err
 	}
+	if f.secrets == "false" { // as helm-checksum has it
+		f.secrets = "none"
+	}
 	switch {
 	case f.secrets == "" || f.secrets == "none":
 		o.IgnoreSecrets = f.secrets == "none" || len(o.HMACKey) == 0

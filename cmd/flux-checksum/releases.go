@@ -141,14 +141,20 @@ func (a *app) report(outcomes []*outcome, problems []error, skipMissing bool) er
 			}
 		}
 	}
-	if len(secrets) > 0 {
-		fmt.Fprintf(a.stderr, "note: Secrets are left out (%d here, no stamps for them): a plain checksum in Git would give away short secrets; "+
-			"--hmac-key-file keys the checksums, --secrets=plain writes them all the same\n", len(secrets))
-	}
+	a.noteLeftOut(len(secrets))
 	if failed {
 		return errSaid
 	}
 	return nil
+}
+
+// noteLeftOut says that n Secrets get no stamp because none does unless asked for.
+func (a *app) noteLeftOut(n int) {
+	if n == 0 {
+		return
+	}
+	fmt.Fprintf(a.stderr, "note: Secrets are left out (%d here, no stamps for them): a plain checksum in Git would give away short secrets; "+
+		"--hmac-key-file keys the checksums, --secrets=plain writes them all the same\n", n)
 }
 
 // chartOf names a release's chart as the release does.

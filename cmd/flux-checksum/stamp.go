@@ -12,6 +12,7 @@ import (
 
 	"github.com/helm-checksum/helm-checksum/internal/helmrelease"
 	"github.com/helm-checksum/helm-checksum/internal/release"
+	"github.com/helm-checksum/helm-checksum/internal/stamp"
 	"github.com/helm-checksum/helm-checksum/renderer"
 )
 
@@ -22,6 +23,7 @@ type gitRun struct {
 	releases releaseFlags
 
 	kustomizations bool
+	namespace      string // of manifests
 
 	options renderer.Options
 	load    release.Options
@@ -30,6 +32,7 @@ type gitRun struct {
 func (r *gitRun) addFlags(cmd *cobra.Command) {
 	r.stamps.add(cmd)
 	r.releases.add(cmd)
+	cmd.Flags().StringVarP(&r.namespace, "namespace", "n", "", "release namespace of plain manifests; a HelmRelease says its own")
 	cmd.Flags().BoolVar(&r.kustomizations, "kustomization", false, "the PATHs are directories with a kustomization, such as overlays: build each, and keep the stamps in a patch beside it")
 	cmd.Flags().SortFlags = false
 }
@@ -112,11 +115,14 @@ func (r *gitRun) stampManifests(file string, stdin []byte) error {
 		}
 		name = file
 	}
-	engine, err := renderer.New(r.options)
+	engine, err := renderer.New(r.manifests())
 	if err != nil {
 		return err
 	}
 	out, err := engine.Run(bytes.NewBuffer(bytes.Clone(content)))
+	if err == nil {
+		err = r.noteLeftOut(content)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -132,6 +138,22 @@ func (r *gitRun) stampManifests(file string, stdin []byte) error {
 	}
 	fmt.Fprintf(r.app.stdout, "stamped %s\n", file)
 	return nil
+}
+
+// manifests are the options for plain manifests.
+func (r *gitRun) manifests() renderer.Options {
+	o := r.options
+	o.Namespace = r.namespace
+	return o
+}
+
+// noteLeftOut says how many Secrets in manifests get no stamp only because none does.
+func (r *gitRun) noteLeftOut(manifests []byte) error {
+	n, err := stamp.LeftOut(manifests, r.manifests())
+	if err == nil {
+		r.app.noteLeftOut(n)
+	}
+	return err
 }
 
 // stampReleaseStream prints a stream with its HelmReleases stamped, or nothing.

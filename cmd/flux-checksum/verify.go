@@ -91,7 +91,7 @@ func worst(results []error) error {
 
 // verifyManifests checks the stamps in files of manifests, as one stream.
 func (r *gitRun) verifyManifests(in *inputs) error {
-	engine, err := renderer.New(r.options)
+	engine, err := renderer.New(r.manifests())
 	if err != nil {
 		return err
 	}
@@ -107,6 +107,9 @@ func (r *gitRun) verifyManifests(in *inputs) error {
 	}
 	for _, w := range plan.Warnings {
 		r.app.warn("%s", w)
+	}
+	if err := r.noteLeftOut(stream.Stream); err != nil {
+		return stream.Place(err)
 	}
 	differences := renderer.Verify(plan)
 	if err := cli.ShowDifferences(r.app.stdout, differences, "table"); err != nil {

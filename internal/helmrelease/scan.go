@@ -11,14 +11,17 @@ import (
 // positions of yaml.Node, which only says where a node starts, to extents.
 type text struct {
 	src   []byte
-	lines []int // where each line starts
+	lines []int // where each line starts, as the parser counts them
 }
 
 func newText(src []byte) *text {
 	t := &text{src: src, lines: []int{0}}
-	for i, c := range src {
-		if c == '\n' {
+	for i, c := range string(src) {
+		switch {
+		case c == '\n', c == '\r' && (i+1 == len(src) || src[i+1] != '\n'):
 			t.lines = append(t.lines, i+1)
+		case c == '\u0085', c == '\u2028', c == '\u2029': // YAML 1.1, section 5.4
+			t.lines = append(t.lines, i+utf8.RuneLen(c))
 		}
 	}
 	return t
@@ -44,6 +47,9 @@ func (t *text) lineStart(at int) int {
 
 // lineEnd is the offset after the line that holds at, its line break included.
 func (t *text) lineEnd(at int) int {
+	if at >= len(t.src) {
+		return len(t.src)
+	}
 	if i := bytes.IndexByte(t.src[at:], '\n'); i >= 0 {
 		return at + i + 1
 	}
@@ -205,7 +211,7 @@ func (t *text) scalarEnd(n *yaml.Node, parent int, key bool) int {
 		return t.blockEnd(t.lineEnd(at), parent, bytes.IndexByte(header, '+') >= 0)
 	case key:
 		// A plain key is written as it is read: it can't span lines, and escapes nothing.
-		return at + len(n.Value)
+		return min(at+len(n.Value), len(t.src))
 	}
 	return t.plainEnd(at, parent)
 }
@@ -324,7 +330,7 @@ func (t *text) flowNodeEnd(n *yaml.Node, after int) int {
 	}
 	at := t.offset(n)
 	if n.Kind == yaml.AliasNode {
-		return at + 1 + len(n.Value)
+		return min(at+1+len(n.Value), len(t.src))
 	}
 	at = t.properties(at)
 	switch {

@@ -150,6 +150,28 @@ func (r *Result) compare(second [][]byte) error {
 	return nil
 }
 
+// LeftOut counts the Secrets in a stream that would be stamped for if the options did not
+// leave Secrets out.
+func LeftOut(stream []byte, o renderer.Options) (int, error) {
+	if !o.IgnoreSecrets {
+		return 0, nil
+	}
+	o.IgnoreSecrets, o.Strict = false, false
+	p, err := plan([][]byte{stream}, o)
+	if err != nil {
+		return 0, err
+	}
+	secrets := map[renderer.Ref]bool{}
+	for _, w := range p.Workloads {
+		for _, c := range w.Consumes {
+			if c.Kind == "Secret" && c.Status == renderer.Stamped {
+				secrets[c.Ref()] = true
+			}
+		}
+	}
+	return len(secrets), nil
+}
+
 // At is the consumption at a place of the Plan.
 func (r *Result) At(p Place) renderer.Consumption {
 	return r.Plan.Workloads[p.Workload].Consumes[p.Consumption]
