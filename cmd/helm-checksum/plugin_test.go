@@ -378,7 +378,7 @@ func buildArchive(dir string) (archive string, err error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "run", "./hack/dist", "-o", dir, "-platform", runtime.GOOS+"/"+runtime.GOARCH)
+	cmd := exec.Command("go", "run", "./hack/dist", "-o", dir, "-platform", runtime.GOOS+"/"+runtime.GOARCH, "helm-checksum")
 	cmd.Dir = filepath.Dir(strings.TrimSpace(string(root)))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("dist: %w\n%s", err, out)

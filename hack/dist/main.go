@@ -1,13 +1,12 @@
 // Command dist builds the release archives into dist/, or a folder that is given:
 //
-//	go run ./hack/dist [-o DIR] [-platform OS/ARCH[,OS/ARCH]]
+//	go run ./hack/dist [-o DIR] [-platform OS/ARCH[,OS/ARCH]] [PROGRAM...]
 //
 // The same sources and Go version make the same bytes. The version is plugin.yaml's.
 package main
 
 import (
 	"crypto/sha256"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -46,13 +45,19 @@ func main() {
 	out := flag.String("o", "dist", "write the archives into `DIR`")
 	only := flag.String("platform", strings.Join(platforms, ","), "the platforms, `OS/ARCH`, separated by commas")
 	flag.Parse()
-	if err := run(*out, strings.Split(*only, ",")); err != nil {
+	if err := run(*out, strings.Split(*only, ","), flag.Args()); err != nil {
 		fmt.Fprintf(os.Stderr, "dist: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-func run(out string, platforms []string) error {
+// run makes the archives of the named programs, or of all.
+func run(out string, platforms, names []string) error {
+	for _, name := range names {
+		if !slices.ContainsFunc(products, func(p product) bool { return p.name == name }) {
+			return fmt.Errorf("there is no program %q", name)
+		}
+	}
 	version, err := pluginVersion()
 	if err != nil {
 		return err
@@ -61,7 +66,7 @@ func run(out string, platforms []string) error {
 		return err
 	}
 	for _, p := range products {
-		if _, err := os.Stat(filepath.Join("cmd", p.name)); errors.Is(err, os.ErrNotExist) {
+		if len(names) > 0 && !slices.Contains(names, p.name) {
 			continue
 		}
 		var sums strings.Builder
