@@ -12,28 +12,18 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// An Edit is a change of a text: the bytes from Start to End give way to New.
-type Edit struct {
-	Start, End int
-	New        string
-}
-
-// ApplyEdits returns a text with edits made, which must be in ascending order and
-// must not overlap.
-func ApplyEdits(text []byte, edits []Edit) []byte {
-	size := len(text)
-	for _, e := range edits {
-		size += len(e.New) - (e.End - e.Start)
-	}
-	return appendEdits(make([]byte, 0, size), text, 0, edits)
+// A textEdit is a change of a text: the bytes from start to end give way to text.
+type textEdit struct {
+	start, end int
+	text       string
 }
 
 // appendEdits appends a text from an offset on, with edits made, to b.
-func appendEdits(b, text []byte, from int, edits []Edit) []byte {
+func appendEdits(b, text []byte, from int, edits []textEdit) []byte {
 	for _, e := range edits {
-		b = append(b, text[from:e.Start]...)
-		b = append(b, e.New...)
-		from = e.End
+		b = append(b, text[from:e.start]...)
+		b = append(b, e.text...)
+		from = e.end
 	}
 	return append(b, text[from:]...)
 }
@@ -47,13 +37,13 @@ func (p *Plan) WriteTo(w io.Writer) (written int64, err error) {
 	}
 	from := 0
 	for _, e := range p.edits {
-		if put(w.Write(p.stream[from:e.Start])); err == nil {
-			put(io.WriteString(w, e.New))
+		if put(w.Write(p.stream[from:e.start])); err == nil {
+			put(io.WriteString(w, e.text))
 		}
 		if err != nil {
 			return written, err
 		}
-		from = e.End
+		from = e.end
 	}
 	if from < len(p.stream) {
 		put(w.Write(p.stream[from:]))
@@ -86,28 +76,28 @@ func (w *workload) changes() bool {
 
 // editDocument returns the edits of one document: stamps in place if that does what
 // it should, else the document written anew from what it means.
-func (p *planner) editDocument(d *stampedDocument) ([]Edit, error) {
+func (p *planner) editDocument(d *stampedDocument) ([]textEdit, error) {
 	if edits, ok := p.editInPlace(d); ok && p.check(d, edits, d.byBlockReader) {
 		return edits, nil
 	}
-	for _, restyle := range []func(*stampedDocument) (Edit, error){p.restyleYAML, p.restyleJSON} {
+	for _, restyle := range []func(*stampedDocument) (textEdit, error){p.restyleYAML, p.restyleJSON} {
 		e, err := restyle(d)
-		if err == nil && p.check(d, []Edit{e}, false) {
+		if err == nil && p.check(d, []textEdit{e}, false) {
 			for _, w := range d.workloads {
 				w.Restyled = w.changes()
 			}
-			return []Edit{e}, nil
+			return []textEdit{e}, nil
 		}
 	}
 	return nil, failed(p.stream, d.document, "", nil, 0, errors.New("its stamps can't be written without changing more than them"))
 }
 
 // editInPlace collects the edits of a document's pod templates.
-func (p *planner) editInPlace(d *stampedDocument) ([]Edit, bool) {
+func (p *planner) editInPlace(d *stampedDocument) ([]textEdit, bool) {
 	if !d.byBlockReader && !p.locateByLibrary(d) {
 		return nil, false
 	}
-	var edits []Edit
+	var edits []textEdit
 	for _, w := range d.workloads {
 		if !w.changes() {
 			continue
@@ -121,9 +111,9 @@ func (p *planner) editInPlace(d *stampedDocument) ([]Edit, bool) {
 		}
 		edits = append(edits, e...)
 	}
-	slices.SortStableFunc(edits, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
+	slices.SortStableFunc(edits, func(a, b textEdit) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
 	for i := 1; i < len(edits); i++ {
-		if edits[i].Start < edits[i-1].End {
+		if edits[i].start < edits[i-1].end {
 			return nil, false // two templates that are written in one place
 		}
 	}
@@ -179,7 +169,7 @@ func (p *planner) templatesOf(t *tree) []int32 {
 // check makes the edits and reads the document again: it must mean what it meant,
 // and have the stamps that it is to have. The block reader sees entries in the order
 // of the text, so it serves only where that stays, and where it read the input too.
-func (p *planner) check(d *stampedDocument, edits []Edit, byBlockReader bool) bool {
+func (p *planner) check(d *stampedDocument, edits []textEdit, byBlockReader bool) bool {
 	p.after = appendEdits(p.after[:0], p.stream[:d.end], d.body, edits)
 	after := p.after
 	print := d.print
@@ -217,7 +207,7 @@ func (p *planner) check(d *stampedDocument, edits []Edit, byBlockReader bool) bo
 func (p *planner) print(t *tree) uint64 { return fingerprintOf(p.seed, t, p.templatesOf(t)) }
 
 // restyleYAML writes a document anew, as YAML or, if it was JSON, as JSON.
-func (p *planner) restyleYAML(d *stampedDocument) (Edit, error) {
+func (p *planner) restyleYAML(d *stampedDocument) (textEdit, error) {
 	return p.restyle(d, func(text, j []byte) ([]byte, error) {
 		if json.Valid(text) {
 			return j, nil
@@ -227,15 +217,15 @@ func (p *planner) restyleYAML(d *stampedDocument) (Edit, error) {
 }
 
 // restyleJSON writes a document anew as JSON, which is YAML too.
-func (p *planner) restyleJSON(d *stampedDocument) (Edit, error) {
+func (p *planner) restyleJSON(d *stampedDocument) (textEdit, error) {
 	return p.restyle(d, func(_, j []byte) ([]byte, error) { return j, nil })
 }
 
-func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte, error)) (Edit, error) {
+func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte, error)) (textEdit, error) {
 	text := p.stream[d.body:d.end]
 	t, err := readValues(text)
 	if err != nil {
-		return Edit{}, err
+		return textEdit{}, err
 	}
 	templates := p.templatesOf(t)
 	for i, w := range d.workloads {
@@ -250,10 +240,10 @@ func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte
 	if !t.deeper(root, maxIndented) {
 		var j bytes.Buffer
 		if err := json.Indent(&j, body, "", "  "); err != nil {
-			return Edit{}, err
+			return textEdit{}, err
 		}
 		if body, err = write(bytes.TrimSpace(text), j.Bytes()); err != nil {
-			return Edit{}, err
+			return textEdit{}, err
 		}
 	}
 	from, to := d.body, d.end
@@ -278,7 +268,7 @@ func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte
 	if i := bytes.LastIndex(p.stream[from:to], []byte("\n...")); i >= 0 && marker(p.stream[from+i+1:to]) == documentEnd {
 		to = from + i + 1
 	}
-	return Edit{from, to, prefix + string(body)}, nil
+	return textEdit{from, to, prefix + string(body)}, nil
 }
 
 // maxIndented is how deep a document is at most that is written with indentation,

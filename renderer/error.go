@@ -1,6 +1,7 @@
 package renderer
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 )
@@ -39,3 +40,32 @@ func (e *Error) Error() string {
 
 // Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
+
+// failed puts the place to an error about a document.
+func failed(stream []byte, d document, name string, t *tree, object int32, err error) error {
+	e := &Error{Document: d.number, Source: d.source(stream), Object: name, Err: err}
+	e.Line = lineAt(stream, d.body)
+	at := func(n int32) {
+		at := t.nodes[n].start
+		if at < 0 {
+			at = placeOf(stream, d, t, n)
+		}
+		if at >= 0 {
+			e.Line = lineAt(stream, at)
+		}
+	}
+	var line *lineError
+	var typed *typeError
+	var control *controlError
+	switch {
+	case errors.As(err, &line):
+		// What is missing at the end is found missing past it.
+		e.Line = min(e.Line+max(line.line, 1)-1, lineAt(stream, max(d.end-1, d.body)))
+	case errors.As(err, &typed):
+		e.Err = t.describe(object, typed)
+		at(typed.node)
+	case errors.As(err, &control):
+		at(control.node)
+	}
+	return e
+}

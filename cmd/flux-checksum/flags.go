@@ -202,8 +202,3 @@ func readVars(file string) (map[string]string, error) {
 func complete(cmd *cobra.Command, flag string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
-
-func addOutputFlag(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVarP(format, "output", "o", "table", "table or json")
-	complete(cmd, "output", cli.Formats...)
-}

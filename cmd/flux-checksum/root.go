@@ -62,7 +62,7 @@ rolls the pods that read it, and no others.`,
 		a.diffCommand(),
 		newStatusCommand(),
 		newPolicyCommand(),
-		a.versionCommand(),
+		cli.NewVersionCommand("flux-checksum"),
 	)
 	return cmd
 }

@@ -97,7 +97,7 @@ func (a *app) command() *cobra.Command {
 		}
 		return fmt.Errorf("%w (see %s --help)", err, cmd.CommandPath())
 	})
-	cmd.AddCommand(a.explainCommand(), a.verifyCommand(), a.diffCommand(), a.versionCommand())
+	cmd.AddCommand(a.explainCommand(), a.verifyCommand(), a.diffCommand(), cli.NewVersionCommand("helm-checksum"))
 	cmd.AddCommand(a.handoverCommands()...)
 	return cmd
 }

@@ -51,6 +51,6 @@ OLD and NEW are files, one of them may be - for stdin. It exits with 1 when any 
 			return nil
 		},
 	}
-	addOutputFlag(cmd, &format)
+	cli.AddOutputFlag(cmd, &format)
 	return cmd
 }

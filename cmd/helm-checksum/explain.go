@@ -33,7 +33,7 @@ one may consume a ConfigMap in another. -o json prints the report.`,
 			return cli.ShowPlan(cmd.OutOrStdout(), plan, format)
 		},
 	}
-	addOutputFlag(cmd, &format)
+	cli.AddOutputFlag(cmd, &format)
 	return cmd
 }
 
@@ -55,9 +55,4 @@ func (a *app) plan(files []string) (*renderer.Plan, error) {
 		a.warn(w)
 	}
 	return plan, nil
-}
-
-func addOutputFlag(cmd *cobra.Command, format *string) {
-	cmd.Flags().StringVarP(format, "output", "o", "table", "table or json")
-	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(cli.Formats, cobra.ShellCompDirectiveNoFileComp))
 }

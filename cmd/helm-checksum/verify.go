@@ -44,7 +44,7 @@ Give the options that the stamps were written with.`,
 			return err
 		},
 	}
-	addOutputFlag(cmd, &format)
+	cli.AddOutputFlag(cmd, &format)
 	return cmd
 }
 

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+
 	"github.com/helm-checksum/helm-checksum/renderer"
 )
 
@@ -19,6 +21,12 @@ func CheckFormat(format string) error {
 		return fmt.Errorf("--output %q: want %s", format, strings.Join(Formats, " or "))
 	}
 	return nil
+}
+
+// AddOutputFlag defines --output, table at first.
+func AddOutputFlag(cmd *cobra.Command, format *string) {
+	cmd.Flags().StringVarP(format, "output", "o", "table", "table or json")
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(Formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // WriteJSON writes a value as indented JSON.

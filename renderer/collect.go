@@ -1,0 +1,331 @@
+package renderer
+
+import (
+	"errors"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A workload is one pod template on its way into the Plan.
+type workload struct {
+	Workload
+	kind     *workloadKind
+	doc      *stampedDocument
+	own      string // the namespace as written
+	controls controls
+	refs     *references
+	site     *site // nil until it is located
+}
+
+// A stampedDocument is a document that has pod templates.
+type stampedDocument struct {
+	document
+	file          string // the chart's, when the stream names it
+	byBlockReader bool
+	print         uint64
+	workloads     []*workload
+}
+
+// readDocument reads a document, by the block reader if that takes it.
+// The tree is the given one then.
+func readDocument(into *tree, stream []byte, d document) (t *tree, byBlockReader bool, err error) {
+	if t, ok := readBlock(into, stream, d.body, d.end); ok {
+		return t, true, nil
+	}
+	t, err = readValues(stream[d.body:d.end])
+	return t, false, err
+}
+
+// document takes what one document holds: config objects and workloads.
+func (p *planner) document(d document) error {
+	certain := !d.top.odd && d.top.kinds == 1
+	if kind := string(d.top.kind); certain && (kind == configMapKind || kind == secretKind) {
+		if metadata, ok := readHead(p.scratch, p.stream, d); ok {
+			c := &config{object: object{kind: kind}, doc: d}
+			if err := c.setMetadata(metadata, root); err == nil {
+				p.configs = append(p.configs, c)
+				return nil
+			}
+		}
+	}
+	t, byBlockReader, err := readDocument(p.scratch, p.stream, d)
+	if err != nil {
+		kind := string(d.top.kind)
+		if !certain || kind != configMapKind && kind != secretKind {
+			return failed(p.stream, d, "", nil, 0, err)
+		}
+		// Nothing may consume it; match finds out.
+		if p.unreadable[kind] == nil {
+			p.unreadable[kind] = failed(p.stream, d, "", nil, 0, err)
+		}
+		return nil
+	}
+	sd := &stampedDocument{document: d, file: d.source(p.stream), byBlockReader: byBlockReader}
+	var templates []int32
+	err = p.kinds.objects(t, root, "", "", func(o objectPlace) error {
+		var err error
+		if o.kind == nil {
+			err = p.config(d, t, o)
+		} else {
+			err = p.workload(sd, t, o, &templates)
+		}
+		if err != nil {
+			return failed(p.stream, d, o.kindName+"/"+o.name(t), t, o.node, err)
+		}
+		return nil
+	})
+	if placed := new(Error); err != nil && !errors.As(err, &placed) {
+		err = failed(p.stream, d, "", t, root, err)
+	}
+	if err != nil {
+		return err
+	}
+	if len(sd.workloads) > 0 {
+		sd.print = fingerprintOf(p.seed, t, templates)
+		p.documents = append(p.documents, sd)
+	}
+	return nil
+}
+
+// An objectPlace is an object of a document that matters.
+type objectPlace struct {
+	node       int32
+	apiVersion string
+	kindName   string
+	kind       *workloadKind // nil for a config object
+	item       bool          // of a list
+}
+
+func (o objectPlace) name(t *tree) string {
+	metadata := t.at(o.node, "metadata")
+	if name := t.stringAt(metadata, "name"); name != "" {
+		return name
+	}
+	if name := t.stringAt(metadata, "generateName"); name != "" {
+		return name + "*"
+	}
+	return ""
+}
+
+// objects visits the workloads and config objects of a document, lists opened. An
+// item of a typed list may leave its kind and version to the list.
+func (k *kinds) objects(t *tree, n int32, apiVersion, kind string, visit func(objectPlace) error) error {
+	if t.nodes[n].kind != mapping {
+		return nil
+	}
+	item := n != root
+	if v := t.stringAt(n, "apiVersion"); v != "" {
+		apiVersion = v
+	}
+	if v := t.stringAt(n, "kind"); v != "" {
+		kind = v
+	}
+	if !k.known([]byte(apiVersion), []byte(kind)) {
+		return nil
+	}
+	if kind == listKind || strings.HasSuffix(kind, listKind) && k.find(apiGroup(apiVersion), kind) == nil {
+		of := strings.TrimSuffix(kind, listKind)
+		if of == "" {
+			apiVersion = ""
+		}
+		items := t.at(n, "items")
+		if items == 0 {
+			return nil
+		}
+		if t.nodes[items].kind != sequence {
+			return &typeError{items, "a list"}
+		}
+		for c := range t.children(items) {
+			if err := k.objects(t, c, apiVersion, of, visit); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return visit(objectPlace{n, apiVersion, kind, k.find(apiGroup(apiVersion), kind), item})
+}
+
+// config takes a config object that is read as a whole.
+func (p *planner) config(d document, t *tree, o objectPlace) error {
+	c := &config{object: object{kind: o.kindName}, doc: d}
+	metadata, err := t.wantMap(o.node, "metadata")
+	if err != nil {
+		return err
+	}
+	if err := c.setMetadata(t, metadata); err != nil {
+		return err
+	}
+	if o.item {
+		c.list, c.node = t, o.node
+		if t == p.scratch {
+			p.scratch = newTree(64) // this one stays in use
+		}
+	}
+	p.configs = append(p.configs, c)
+	return nil
+}
+
+// workload takes an object with pod templates.
+func (p *planner) workload(sd *stampedDocument, t *tree, o objectPlace, templates *[]int32) error {
+	metadata, err := t.wantMap(o.node, "metadata")
+	if err != nil {
+		return err
+	}
+	own, err := t.wantString(metadata, "namespace")
+	if err != nil {
+		return err
+	}
+	base := workload{
+		Workload: Workload{
+			APIVersion: o.apiVersion,
+			Kind:       o.kindName,
+			Namespace:  p.effective(own),
+			Name:       o.name(t),
+			Source:     sd.file,
+			Consumes:   []Consumption{},
+			Note:       o.kind.note(t, o.node),
+		},
+		kind: o.kind,
+		doc:  sd,
+		own:  own,
+		refs: &references{},
+	}
+	if err := base.controls.read(t, metadata, workloadControls); err != nil {
+		return err
+	}
+	before := len(sd.workloads)
+	for _, path := range o.kind.paths {
+		err := t.templates(o.node, path, func(template int32, path string) error {
+			w := base
+			w.Template = path
+			w.controls.ignore = slices.Clone(base.controls.ignore)
+			w.controls.consumes = slices.Clone(base.controls.consumes)
+			if path != "" {
+				if err := w.controls.read(t, t.at(template, "metadata"), workloadControls); err != nil {
+					return err
+				}
+				if err := checkAnnotations(t, template); err != nil {
+					return err
+				}
+				w.Found = stampsOn(t, template)
+				*templates = append(*templates, template)
+			}
+			if sd.byBlockReader && path != "" {
+				w.site = locate(p.stream, t, template, t, template)
+			}
+			w.Reason = p.reason(&w, t, o.node, template)
+			var err error
+			if w.refs, err = podReferences(t, template); err != nil {
+				return err
+			}
+			for _, c := range w.controls.consumes {
+				w.refs.add(c, false, "metadata.annotations["+consumesControl+"]")
+			}
+			sd.workloads = append(sd.workloads, &w)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if len(sd.workloads) == before {
+		base.Template = o.kind.paths[0]
+		base.Reason = noTemplate
+		if t.at(o.node, "spec", "workloadRef") != 0 {
+			base.Reason = elsewhere
+		}
+		sd.workloads = append(sd.workloads, &base)
+	}
+	p.workloads = append(p.workloads, sd.workloads[before:]...)
+	return nil
+}
+
+const (
+	noTemplate = "it has no pod template"
+	bySkip     = "the annotation " + skipControl + " says so"
+	bySkipFlag = "the skip option names it"
+	byOptIn    = "only workloads annotated " + stampControl + `: "true" are stamped`
+	nothing    = "it consumes no ConfigMap or Secret"
+	noneToTake = "nothing that it consumes is to be stamped"
+)
+
+// reason says why a workload as a whole is not stamped, "" if it may be.
+func (p *planner) reason(w *workload, t *tree, object, template int32) string {
+	if r := w.kind.reason(t, object, template); r != "" {
+		return r
+	}
+	switch {
+	case w.controls.skip:
+		return bySkip
+	case p.skips(w.Kind, w.Name):
+		return bySkipFlag
+	case p.options.OptIn && !w.controls.stamp:
+		return byOptIn
+	}
+	return ""
+}
+
+func stampsOn(t *tree, template int32) map[string]string {
+	var found map[string]string
+	for a := range t.stamps(template) {
+		if found == nil {
+			found = make(map[string]string)
+		}
+		found[string(t.nodes[a].key)] = t.stampValue(a)
+	}
+	return found
+}
+
+// checkAnnotations refuses a pod template whose metadata or annotations hold something,
+// but are no map.
+func checkAnnotations(t *tree, template int32) error {
+	n := template
+	for _, key := range []string{"metadata", "annotations"} {
+		if n = t.get(n, key); n != 0 && t.nodes[n].kind != mapping && !emptyValue(t, n) {
+			return &typeError{n, "a map"}
+		}
+	}
+	return nil
+}
+
+// hasStamps says whether a pod template has these stamps and no others.
+func hasStamps(t *tree, template int32, stamps map[string]string) bool {
+	n := 0
+	for a := range t.stamps(template) {
+		n++
+		want, ok := stamps[string(t.nodes[a].key)]
+		if !ok {
+			return false
+		}
+		if t.stampValue(a) != want {
+			n = -1 // right only if another entry of that key comes later
+			break
+		}
+	}
+	return n == len(stamps) || maps.Equal(stampsOn(t, template), stamps)
+}
+
+// stamps ranges over the stamps among a pod template's annotations.
+func (t *tree) stamps(template int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		annotations := t.at(template, "metadata", "annotations")
+		if t.nodes[annotations].kind != mapping {
+			return
+		}
+		for a := range t.children(annotations) {
+			if isStamp(t.nodes[a].key) && !yield(a) {
+				return
+			}
+		}
+	}
+}
+
+// stampValue returns the value of a stamp; "" for what is no string, so no checksum.
+func (t *tree) stampValue(n int32) string {
+	if t.nodes[n].kind != text {
+		return ""
+	}
+	return string(t.textOf(n))
+}
