@@ -106,6 +106,11 @@ func numberLike(b []byte) bool {
 		}
 		return 0
 	}
+	sign := func() {
+		if c := peek(); c == '+' || c == '-' {
+			i++
+		}
+	}
 	// count passes over digits.
 	count := func(is func(byte) bool) (n int) {
 		for c := peek(); c != 0 && is(c); c = peek() {
@@ -114,9 +119,7 @@ func numberLike(b []byte) bool {
 		}
 		return n
 	}
-	if c := peek(); c == '+' || c == '-' {
-		i++
-	}
+	sign()
 	c := peek()
 	if c == '.' && i+1 < len(b) && isLetter(b[i+1]) {
 		return len(b)-i == len(".inf") // .nan, .inf, and what looks like them
@@ -130,6 +133,7 @@ func numberLike(b []byte) bool {
 			return peek() == 0
 		case 'o', 'b':
 			i++
+			sign() // the library reads what follows 0b on its own: 0b+1 is a number
 			count(isDigit)
 			return peek() == 0
 		}
@@ -143,9 +147,7 @@ func numberLike(b []byte) bool {
 	}
 	if peek()|0x20 == 'e' {
 		i++
-		if c := peek(); c == '+' || c == '-' {
-			i++
-		}
+		sign()
 		if count(isDigit) == 0 {
 			return false
 		}
