@@ -24,6 +24,15 @@ type blockReader struct {
 	line  int    // start of the current line
 	depth int
 	tree  *tree
+	ahead keyAt
+}
+
+// A keyAt is the key that was found at an offset: whether a collection begins there
+// is asked before it is read.
+type keyAt struct {
+	at, after int
+	key       []byte
+	ok        bool
 }
 
 const (
@@ -270,10 +279,14 @@ func (r *blockReader) below(n int32, col int) bool {
 // key reads "key:" of a block mapping at an offset and returns the key and the
 // offset past the colon.
 func (r *blockReader) key(i int) (key []byte, after int, ok bool) {
+	if k := &r.ahead; k.at == i && k.ok {
+		return k.key, k.after, true
+	}
 	key, after, ok = r.anyKey(i)
 	if ok && after < r.end && r.src[after] != ' ' && r.src[after] != '\n' {
 		return nil, 0, false
 	}
+	r.ahead = keyAt{i, after, key, ok}
 	return key, after, ok
 }
 
@@ -287,7 +300,7 @@ func (r *blockReader) anyKey(i int) (key []byte, after int, ok bool) {
 		}
 		key, after = r.src[i+1:end-1], end
 	default:
-		for after = i; after < r.end && isKeyByte(r.src[after]); after++ {
+		for after = i; after < r.end && isKeyByte[r.src[after]]; after++ {
 		}
 		key = r.src[i:after]
 		if k, sure := plainKind(key); !sure || k != text {
@@ -300,10 +313,10 @@ func (r *blockReader) anyKey(i int) (key []byte, after int, ok bool) {
 	return key, after + 1, true
 }
 
-// isKeyByte says whether a plain key may hold a byte without another look.
-func isKeyByte(c byte) bool {
+// isKeyByte are the bytes that a plain key may hold without another look.
+var isKeyByte = bytesLike(func(c byte) bool {
 	return isLetter(c) || isDigit(c) || c == '_' || c == '.' || c == '/' || c == '-' || c == '$'
-}
+})
 
 // quoted returns the end of a quoted scalar of one line, and whether its text
 // stands there as it is: no escapes, no doubled quotes.
@@ -450,7 +463,8 @@ func (d *node) setPlain(b []byte) bool {
 	case null:
 		b = nil
 	case boolean:
-		b = []byte(strconv.FormatBool(booleans[string(b)]))
+		is, _ := booleanWord(b)
+		b = []byte(strconv.FormatBool(is))
 	case number:
 		b = numberText(b)
 	}
@@ -652,7 +666,7 @@ func (r *blockReader) flowValue(n int32, i, depth int) int {
 		return end
 	default:
 		end := i
-		for end < r.end && isKeyByte(r.src[end]) {
+		for end < r.end && isKeyByte[r.src[end]] {
 			end++
 		}
 		b := r.src[i:end]

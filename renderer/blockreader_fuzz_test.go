@@ -19,7 +19,7 @@ func addCorpus(f *testing.F, add func(doc []byte)) {
 	for _, stream := range corpus(f) {
 		s := splitter{stream: stream}
 		for d, ok := s.next(); ok; d, ok = s.next() {
-			if d.end-d.start <= maxSeed && k.matters(d, stream) {
+			if d.end-d.start <= maxSeed && k.matters(&d, stream) {
 				add(stream[d.start:d.end])
 			}
 		}

@@ -357,7 +357,7 @@ func TestBlockReaderAgreesWithTheLibraryOnRealCharts(t *testing.T) {
 			if t.Failed() {
 				t.Fatalf("in %s", name)
 			}
-			if k.matters(d, stream) {
+			if k.matters(&d, stream) {
 				all++
 				if ok {
 					taken++

@@ -72,6 +72,73 @@ func (t *topLevel) line(line []byte) {
 	}
 }
 
+// simpleLine is line for "kind: X", "apiVersion: X" and "metadata:" as they are mostly
+// written, and returns the offset of the next line; not ok leaves the line to line.
+func (t *topLevel) simpleLine(b []byte, at int) (next int, ok bool) {
+	switch b[at] {
+	case 'k':
+		v, next := simpleValue(b, at, "kind: ")
+		if v == nil {
+			return 0, false
+		}
+		t.kinds++
+		t.kind = v
+		at = next
+	case 'a':
+		v, next := simpleValue(b, at, "apiVersion: ")
+		if v == nil {
+			return 0, false
+		}
+		t.versions++
+		t.apiVersion = v
+		at = next
+	case 'm':
+		const text = "metadata:\n"
+		if len(b)-at < len(text) || string(b[at:at+len(text)]) != text {
+			return 0, false
+		}
+		t.metadatas++
+		at += len(text)
+	default:
+		return 0, false
+	}
+	if t.root == rootUnknown {
+		t.root = rootBlock
+	}
+	return at, true
+}
+
+// simpleValue returns the word that is all that follows a key on its line, and the
+// offset of the next line; nil if the line is another one.
+func simpleValue(b []byte, at int, key string) (v []byte, next int) {
+	if len(b)-at < len(key) || string(b[at:at+len(key)]) != key {
+		return nil, 0
+	}
+	from := at + len(key)
+	for i, c := range b[from:] {
+		if !isWordByte[c] {
+			if c == '\n' && i > 0 {
+				return b[from : from+i], from + i + 1
+			}
+			break
+		}
+	}
+	return nil, 0
+}
+
+// isWordByte are the bytes of kinds and versions.
+var isWordByte = bytesLike(func(c byte) bool {
+	return isLetter(c) || isDigit(c) || c == '.' || c == '/' || c == '-'
+})
+
+// bytesLike makes a table of the bytes for which something is true.
+func bytesLike(is func(byte) bool) (table [256]bool) {
+	for c := range table {
+		table[c] = is(byte(c))
+	}
+	return table
+}
+
 // afterSeparator looks at what follows "---" on its line, and says whether the
 // document begins there.
 func (t *topLevel) afterSeparator(rest []byte) bool {
@@ -86,14 +153,9 @@ func (t *topLevel) afterSeparator(rest []byte) bool {
 // uninteresting are the first bytes of lines that tell nothing of a document once
 // its first line is known: those of indented lines, and of keys other than kind,
 // apiVersion and metadata.
-var uninteresting = func() (table [256]bool) {
-	table[' '] = true
-	for c := 'a'; c <= 'z'; c++ {
-		table[c] = c != 'k' && c != 'a' && c != 'm'
-		table[c-'a'+'A'] = true
-	}
-	return table
-}()
+var uninteresting = bytesLike(func(c byte) bool {
+	return c == ' ' || isLetter(c) && c != 'k' && c != 'a' && c != 'm'
+})
 
 // topValue returns the value of "key: value" when the line has that key, and nil
 // for a value that is not a plain or simply quoted word.
@@ -117,7 +179,7 @@ func topValue(line []byte, key string) ([]byte, bool) {
 		return nil, true
 	}
 	for _, c := range v {
-		if !isLetter(c) && !isDigit(c) && c != '.' && c != '/' && c != '-' {
+		if !isWordByte[c] {
 			return nil, true
 		}
 	}
@@ -125,8 +187,8 @@ func topValue(line []byte, key string) ([]byte, bool) {
 }
 
 // matters says whether the document may be a workload, a config object, or a list of them.
-func (k *kinds) matters(d document, stream []byte) bool {
-	t := d.top
+func (k *kinds) matters(d *document, stream []byte) bool {
+	t := &d.top
 	switch {
 	case t.root == rootUnknown:
 		return false

@@ -121,7 +121,7 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 	}
 	s := splitter{stream: stream}
 	for d, ok := s.next(); ok; d, ok = s.next() {
-		if !r.kinds.matters(d, stream) {
+		if !r.kinds.matters(&d, stream) {
 			continue
 		}
 		if err := p.document(d); err != nil {

@@ -8,17 +8,31 @@ import (
 	"strings"
 )
 
-// The words that plain scalars of YAML 1.1 mean something by (https://yaml.org/type/bool.html,
-// null.html), as go.yaml.in/yaml/v2, the reader in sigs.k8s.io/yaml, knows them.
-var (
-	booleans = map[string]bool{
-		"y": true, "Y": true, "yes": true, "Yes": true, "YES": true,
-		"true": true, "True": true, "TRUE": true, "on": true, "On": true, "ON": true,
-		"n": false, "N": false, "no": false, "No": false, "NO": false,
-		"false": false, "False": false, "FALSE": false, "off": false, "Off": false, "OFF": false,
+// booleanWord and isNullWord know the words that plain scalars of YAML 1.1 mean
+// something by (https://yaml.org/type/bool.html, null.html), as go.yaml.in/yaml/v2, the
+// reader in sigs.k8s.io/yaml, knows them.
+func booleanWord(b []byte) (value, ok bool) {
+	switch string(b) {
+	case "y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON":
+		return true, true
+	case "n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF":
+		return false, true
 	}
-	nulls = map[string]bool{"": true, "~": true, "null": true, "Null": true, "NULL": true}
-)
+	return false, false
+}
+
+func isNullWord(b []byte) bool {
+	switch string(b) {
+	case "", "~", "null", "Null", "NULL":
+		return true
+	}
+	return false
+}
+
+// beginsMeaning are the first bytes of plain scalars that may be no strings.
+var beginsMeaning = bytesLike(func(c byte) bool {
+	return isDigit(c) || strings.IndexByte("yYnNtTfFoO~<+-.", c) >= 0
+})
 
 // plainKind says what a plain scalar is in YAML 1.1, as go.yaml.in/yaml/v2 resolves
 // it, and whether that is certain.
@@ -26,27 +40,27 @@ func plainKind(b []byte) (kind nodeKind, sure bool) {
 	if len(b) == 0 {
 		return null, true
 	}
+	if !beginsMeaning[b[0]] {
+		return text, true
+	}
 	switch c := b[0]; {
-	case c == 'y', c == 'Y', c == 'n', c == 'N', c == 't', c == 'T', c == 'f', c == 'F', c == 'o', c == 'O', c == '~':
+	case isLetter(c), c == '~':
 		if len(b) > len("false") {
 			return text, true
 		}
-		if _, ok := booleans[string(b)]; ok {
+		if _, ok := booleanWord(b); ok {
 			return boolean, true
 		}
-		if nulls[string(b)] {
+		if isNullWord(b) {
 			return null, true
 		}
 		return text, true
 	case c == '<':
 		return text, string(b) != "<<"
-	case isDigit(c), c == '+', c == '-', c == '.':
-		if !numberLike(b) {
-			return text, true
-		}
-		return number, numberText(b) != nil
+	case !numberLike(b):
+		return text, true
 	}
-	return text, true
+	return number, numberText(b) != nil
 }
 
 // numberText returns the JSON text of a number, nil when that is left to the library.
@@ -161,7 +175,7 @@ func isHexDigit(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= '
 // reader, of YAML 1.1 or 1.2, can take it for anything but a string.
 func stampKey(key string) string {
 	for i := range len(key) {
-		if !isKeyByte(key[i]) || key[i] == '$' {
+		if !isKeyByte[key[i]] || key[i] == '$' {
 			return quote(key)
 		}
 	}

@@ -18,7 +18,10 @@ type document struct {
 	top topLevel // what was seen of its top level in passing
 }
 
-var bom = []byte("\xef\xbb\xbf")
+var (
+	bom            = []byte("\xef\xbb\xbf")
+	plainSeparator = []byte("---\n")
+)
 
 // checkText refuses what is no text at all: YAML is Unicode (YAML 1.1, section
 // 5.1), and a stream that holds other bytes was not rendered by Helm.
@@ -42,42 +45,42 @@ func checkText(stream []byte) error {
 // asciiPrefix returns an offset before which all bytes are ASCII, near the first
 // that is not.
 func asciiPrefix(b []byte) int {
-	i := 0
-	for ; i+32 <= len(b); i += 32 {
-		w := binary.LittleEndian.Uint64(b[i:]) | binary.LittleEndian.Uint64(b[i+8:]) |
-			binary.LittleEndian.Uint64(b[i+16:]) | binary.LittleEndian.Uint64(b[i+24:])
+	rest := b
+	for ; len(rest) >= 32; rest = rest[32:] {
+		w := binary.LittleEndian.Uint64(rest[0:8]) | binary.LittleEndian.Uint64(rest[8:16]) |
+			binary.LittleEndian.Uint64(rest[16:24]) | binary.LittleEndian.Uint64(rest[24:32])
 		if w&highBits != 0 {
 			break
 		}
 	}
-	return i
+	return len(b) - len(rest)
 }
 
-// Eight bytes at a time: a one in each byte, and each byte's high bit.
+// Eight bytes at a time: a one in each byte, each byte's high bit, and the others.
 const (
-	lowBits  = 0x0101010101010101
-	highBits = 0x8080808080808080
+	lowBits   = 0x0101010101010101
+	highBits  = 0x8080808080808080
+	otherBits = ^uint64(highBits)
 )
+
+// nonzero returns the high bit of each byte of a word that is not zero, and other bits
+// that mean nothing.
+func nonzero(w uint64) uint64 { return (w&otherBits + otherBits) | w }
 
 // outdented returns the offset of the first line after an offset that does not
 // begin with a space, or the end. Most lines of a stream are indented, and this is
 // where most of the time for one goes.
 func outdented(b []byte, i int) int {
-	const newlines = '\n' * lowBits
-	for i+8 < len(b) {
-		w := binary.LittleEndian.Uint64(b[i:]) ^ newlines
-		found := (w - lowBits) &^ w & highBits
-		for found != 0 {
-			// Above a true one this finds false ones, so the byte is looked at again.
-			next := i + bits.TrailingZeros64(found)/8 + 1
-			if b[next] != ' ' && b[next-1] == '\n' {
-				return next
-			}
-			found &= found - 1
+	const newlines, spaces = '\n' * lowBits, ' ' * lowBits
+	rest := b[i:]
+	for ; len(rest) > 8; rest = rest[8:] {
+		newline := ^nonzero(binary.LittleEndian.Uint64(rest[0:8]) ^ newlines)
+		text := nonzero(binary.LittleEndian.Uint64(rest[1:9]) ^ spaces)
+		if found := newline & text & highBits; found != 0 {
+			return len(b) - len(rest) + bits.TrailingZeros64(found)/8 + 1
 		}
-		i += 8
 	}
-	for ; i < len(b); i++ {
+	for i := len(b) - len(rest); i < len(b); i++ {
 		if b[i] == '\n' && (i+1 == len(b) || b[i+1] != ' ') {
 			return i + 1
 		}
@@ -109,9 +112,28 @@ func (s *splitter) next() (document, bool) {
 			s.pos = outdented(b, line)
 			continue
 		}
+		// What most lines in column 0 are, told without looking for the line's end.
+		if c == '-' && bytes.HasPrefix(b[line:], plainSeparator) {
+			if begun {
+				return s.finish(d, line), true
+			}
+			begun = true
+			s.pos = line + len(plainSeparator)
+			d.body = s.pos
+			continue
+		}
+		if next, ok := d.top.simpleLine(b, line); ok {
+			begun = true
+			s.pos = next
+			continue
+		}
 		end := len(b)
 		if i := bytes.IndexByte(b[line:], '\n'); i >= 0 {
 			end = line + i + 1
+		}
+		if c == '#' {
+			s.pos = end
+			continue
 		}
 		text := b[line:end]
 		if c == bom[0] && bytes.HasPrefix(text, bom) {
@@ -125,7 +147,7 @@ func (s *splitter) next() (document, bool) {
 			}
 		}
 		if c == '-' || c == '.' {
-			switch marker(text) {
+			switch m := marker(text); m {
 			case separator, glued:
 				if begun {
 					return s.finish(d, line), true
@@ -133,7 +155,7 @@ func (s *splitter) next() (document, bool) {
 				begun = true
 				rest := text[len("---"):]
 				switch {
-				case marker(text) == glued:
+				case m == glued:
 					d.body = end - len(rest)
 					d.top.line(rest)
 				case d.top.afterSeparator(rest):

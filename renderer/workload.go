@@ -198,16 +198,17 @@ func apiGroup(apiVersion string) string {
 
 // known says whether objects of that kind, or a list of them, matter to us.
 func (k *kinds) known(apiVersion, kind []byte) bool {
-	if list, ok := bytes.CutSuffix(kind, []byte(listKind)); ok {
-		return len(list) == 0 || k.known(apiVersion, list)
+	if n := len(kind) - len(listKind); n >= 0 && string(kind[n:]) == listKind {
+		return n == 0 || k.known(apiVersion, kind[:n])
 	}
 	core := bytes.IndexByte(apiVersion, '/') < 0
 	switch string(kind) {
 	case configMapKind, secretKind:
 		return core
 	}
-	for i := range k.rows[string(kind)] {
-		g := k.rows[string(kind)][i].group
+	rows := k.rows[string(kind)]
+	for i := range rows {
+		g := rows[i].group
 		if g == "" && core || g != "" && len(apiVersion) > len(g) && apiVersion[len(g)] == '/' && string(apiVersion[:len(g)]) == g {
 			return true
 		}
