@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"iter"
+	"math/bits"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -134,6 +135,9 @@ func (r *blockReader) begin(from int) bool {
 
 // advance goes to the line after the current one that has something on it.
 func (r *blockReader) advance(from int) bool {
+	if from < r.end && r.src[from] == '\n' {
+		return r.find(from + 1)
+	}
 	i := bytes.IndexByte(r.src[from:r.end], '\n')
 	if i < 0 {
 		r.line, r.pos, r.col = r.end, r.end, -1
@@ -146,10 +150,7 @@ func (r *blockReader) advance(from int) bool {
 // comments and blank lines passed over.
 func (r *blockReader) find(line int) bool {
 	for line < r.end {
-		i := line
-		for i < r.end && r.src[i] == ' ' {
-			i++
-		}
+		i := r.spaces(line)
 		if i == r.end {
 			break
 		}
@@ -233,10 +234,7 @@ func (r *blockReader) sequence(n int32, col int) bool {
 // value reads what follows "key:" or "-": the rest of the line, or what is
 // indented below it. It leaves the reader at the next line.
 func (r *blockReader) value(n int32, col int, inMapping bool) bool {
-	i := r.pos
-	for i < r.end && r.src[i] == ' ' {
-		i++
-	}
+	i := r.spaces(r.pos)
 	switch {
 	case i == r.end || r.src[i] == '\n' || r.src[i] == '#' && i > r.pos:
 		if !r.advance(i) {
@@ -387,18 +385,26 @@ func (r *blockReader) plain(d *node, col int) bool {
 // plainLine takes the part of a plain scalar that stands on a line, and says
 // whether a comment follows it.
 func plainLine(b []byte) (part []byte, comment, ok bool) {
-	if bytes.IndexByte(b, '\t') >= 0 {
-		return nil, false, false
-	}
-	if i := bytes.Index(b, []byte(" #")); i >= 0 {
-		b, comment = b[:i], true
+	for i, c := range b {
+		if !isPlainMark[c] {
+			continue
+		}
+		switch {
+		case c == '\t', c == ':' && (i+1 == len(b) || b[i+1] == ' '):
+			return nil, false, false
+		case c == ' ' && i+1 < len(b) && b[i+1] == '#':
+			b, comment = b[:i], true
+		default:
+			continue
+		}
+		break
 	}
 	b = bytes.TrimRight(b, " ")
-	if len(b) == 0 || b[len(b)-1] == ':' || bytes.Contains(b, []byte(": ")) {
-		return nil, false, false
-	}
-	return b, comment, true
+	return b, comment, len(b) > 0
 }
+
+// isPlainMark are the bytes that may end a plain scalar.
+var isPlainMark = bytesLike(func(c byte) bool { return c == ' ' || c == '\t' || c == ':' })
 
 // plainLines folds a plain scalar of several lines: at is the end of the first,
 // first what stands on it. It leaves the reader at the line after the last.
@@ -433,10 +439,7 @@ func (r *blockReader) plainLines(d *node, first []byte, at, col int) ([]byte, bo
 // endScalar passes over what may follow a scalar on its line, and refuses a line
 // below it that would continue it.
 func (r *blockReader) endScalar(col int) bool {
-	i := r.pos
-	for i < r.end && r.src[i] == ' ' {
-		i++
-	}
+	i := r.spaces(r.pos)
 	if i < r.end && r.src[i] != '\n' && (r.src[i] != '#' || i == r.pos) {
 		return false
 	}
@@ -632,7 +635,17 @@ func (r *blockReader) flow(n int32, depth int) int {
 	return i + 1
 }
 
+// spaces passes over spaces.
 func (r *blockReader) spaces(i int) int {
+	const spaces = ' ' * lowBits
+	if i < r.end && r.src[i] != ' ' {
+		return i
+	}
+	for ; i+8 <= r.end; i += 8 {
+		if other := binary.LittleEndian.Uint64(r.src[i:]) ^ spaces; other != 0 {
+			return i + bits.TrailingZeros64(other)/8
+		}
+	}
 	for i < r.end && r.src[i] == ' ' {
 		i++
 	}
@@ -790,20 +803,18 @@ indicated:
 	return indent, i + 1, true
 }
 
-// blockText decodes a block scalar's lines into buf, which may be nil, and returns it.
-func blockText(buf []byte, d *node) []byte {
-	b, indent := d.text, int(d.last)
-	if cap(buf) < len(b) {
-		buf = make([]byte, 0, len(b))
-	}
-	buf = buf[:0]
+// blockText decodes a block scalar's lines.
+func blockText(d *node) []byte { return appendBlockText(make([]byte, 0, len(d.text)), d) }
+
+// appendBlockText appends a block scalar's decoded lines to a buffer.
+func appendBlockText(b []byte, d *node) []byte {
 	if d.style >= folded {
-		return foldedText(buf, b, indent, d.style)
+		return appendFolded(b, d.text, int(d.last), d.style)
 	}
 	for line := range literalLines(d) {
-		buf = append(buf, line...)
+		b = append(b, line...)
 	}
-	return buf
+	return b
 }
 
 // isLiteral says whether a scalar is a literal block scalar.
@@ -841,8 +852,8 @@ func literalLines(d *node) iter.Seq[[]byte] {
 	}
 }
 
-// foldedText decodes the lines of a folded block scalar into buf.
-func foldedText(buf, b []byte, indent int, style nodeStyle) []byte {
+// appendFolded appends the decoded lines of a folded block scalar to buf.
+func appendFolded(buf, b []byte, indent int, style nodeStyle) []byte {
 	breaks := 0     // of blank lines, not yet written
 	begun := false  // a line was written
 	ended := false  // and had a break at its end

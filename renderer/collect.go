@@ -1,11 +1,11 @@
 package renderer
 
 import (
+	"bytes"
 	"errors"
 	"iter"
 	"maps"
 	"slices"
-	"strings"
 )
 
 // A workload is one pod template on its way into the Plan.
@@ -64,7 +64,7 @@ func (p *planner) document(d document) error {
 	}
 	sd := &stampedDocument{document: d, file: d.source(p.stream), byBlockReader: byBlockReader}
 	var templates []int32
-	err = p.kinds.objects(t, root, "", "", func(o objectPlace) error {
+	err = p.kinds.objects(t, root, nil, nil, func(o objectPlace) error {
 		var err error
 		if o.kind == nil {
 			err = p.config(d, t, o)
@@ -72,7 +72,7 @@ func (p *planner) document(d document) error {
 			err = p.workload(sd, t, o, &templates)
 		}
 		if err != nil {
-			return failed(p.stream, d, o.kindName+"/"+o.name(t), t, o.node, err)
+			return failed(p.stream, d, string(o.kindName)+"/"+o.name(t), t, o.node, err)
 		}
 		return nil
 	})
@@ -83,7 +83,7 @@ func (p *planner) document(d document) error {
 		return err
 	}
 	if len(sd.workloads) > 0 {
-		sd.print = fingerprintOf(p.seed, t, templates)
+		sd.print = p.prints.of(t, templates)
 		p.documents = append(p.documents, sd)
 	}
 	return nil
@@ -92,8 +92,8 @@ func (p *planner) document(d document) error {
 // An objectPlace is an object of a document that matters.
 type objectPlace struct {
 	node       int32
-	apiVersion string
-	kindName   string
+	apiVersion []byte
+	kindName   []byte
 	kind       *workloadKind // nil for a config object
 	item       bool          // of a list
 }
@@ -111,24 +111,24 @@ func (o objectPlace) name(t *tree) string {
 
 // objects visits the workloads and config objects of a document, lists opened. An
 // item of a typed list may leave its kind and version to the list.
-func (k *kinds) objects(t *tree, n int32, apiVersion, kind string, visit func(objectPlace) error) error {
+func (k *kinds) objects(t *tree, n int32, apiVersion, kind []byte, visit func(objectPlace) error) error {
 	if t.nodes[n].kind != mapping {
 		return nil
 	}
 	item := n != root
-	if v := t.stringAt(n, "apiVersion"); v != "" {
+	if v := t.bytesAt(n, "apiVersion"); len(v) > 0 {
 		apiVersion = v
 	}
-	if v := t.stringAt(n, "kind"); v != "" {
+	if v := t.bytesAt(n, "kind"); len(v) > 0 {
 		kind = v
 	}
-	if !k.known([]byte(apiVersion), []byte(kind)) {
+	if !k.known(apiVersion, kind) {
 		return nil
 	}
-	if kind == listKind || strings.HasSuffix(kind, listKind) && k.find(apiGroup(apiVersion), kind) == nil {
-		of := strings.TrimSuffix(kind, listKind)
-		if of == "" {
-			apiVersion = ""
+	known := k.find(apiGroup(apiVersion), kind)
+	if of, isList := bytes.CutSuffix(kind, []byte(listKind)); isList && known == nil {
+		if len(of) == 0 {
+			apiVersion = nil
 		}
 		items := t.at(n, "items")
 		if items == 0 {
@@ -144,12 +144,12 @@ func (k *kinds) objects(t *tree, n int32, apiVersion, kind string, visit func(ob
 		}
 		return nil
 	}
-	return visit(objectPlace{n, apiVersion, kind, k.find(apiGroup(apiVersion), kind), item})
+	return visit(objectPlace{n, apiVersion, kind, known, item})
 }
 
 // config takes a config object that is read as a whole.
 func (p *planner) config(d document, t *tree, o objectPlace) error {
-	c := &config{object: object{kind: o.kindName}, doc: d}
+	c := &config{object: object{kind: string(o.kindName)}, doc: d}
 	metadata, err := t.wantMap(o.node, "metadata")
 	if err != nil {
 		return err
@@ -179,8 +179,8 @@ func (p *planner) workload(sd *stampedDocument, t *tree, o objectPlace, template
 	}
 	base := workload{
 		Workload: Workload{
-			APIVersion: o.apiVersion,
-			Kind:       o.kindName,
+			APIVersion: string(o.apiVersion),
+			Kind:       string(o.kindName),
 			Namespace:  p.effective(own),
 			Name:       o.name(t),
 			Source:     sd.file,

@@ -103,7 +103,7 @@ const (
 func (e *entry) decode() (value []byte, ok bool) {
 	value = e.value.text
 	if e.value.style >= literal {
-		value = blockText(nil, e.value)
+		value = blockText(e.value)
 	}
 	if e.codec != base64Text || e.value.kind != text {
 		return value, true

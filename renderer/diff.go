@@ -43,7 +43,7 @@ func Diff(before, after *Plan) ([]Change, error) {
 		ref   Ref
 		path  string
 	}
-	idOf := func(w *Workload) id { return id{apiGroup(w.APIVersion), w.Ref(), w.Template} }
+	idOf := func(w *Workload) id { return id{string(apiGroup([]byte(w.APIVersion))), w.Ref(), w.Template} }
 	old := make(map[id]int, len(before.Workloads))
 	for i := range before.Workloads {
 		old[idOf(&before.Workloads[i])] = i

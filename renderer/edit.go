@@ -144,7 +144,7 @@ func (p *planner) locateByLibrary(d *stampedDocument) bool {
 // workloads; 0 for a workload without one.
 func (p *planner) templatesOf(t *tree) []int32 {
 	var all []int32
-	_ = p.kinds.objects(t, root, "", "", func(o objectPlace) error { // it was read before without error
+	_ = p.kinds.objects(t, root, nil, nil, func(o objectPlace) error { // it was read before without error
 		if o.kind == nil {
 			return nil
 		}
@@ -189,7 +189,7 @@ func (p *planner) check(d *stampedDocument, edits []textEdit, byBlockReader bool
 			if err != nil {
 				return false
 			}
-			print = p.print(before)
+			print = p.prints.of(before, p.templatesOf(before))
 		}
 	}
 	templates := p.templatesOf(t)
@@ -201,10 +201,8 @@ func (p *planner) check(d *stampedDocument, edits []textEdit, byBlockReader bool
 			return false
 		}
 	}
-	return p.print(t) == print
+	return p.prints.of(t, templates) == print
 }
-
-func (p *planner) print(t *tree) uint64 { return fingerprintOf(p.seed, t, p.templatesOf(t)) }
 
 // restyleYAML writes a document anew, as YAML or, if it was JSON, as JSON.
 func (p *planner) restyleYAML(d *stampedDocument) (textEdit, error) {

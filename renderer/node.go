@@ -2,6 +2,7 @@ package renderer
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -56,6 +57,7 @@ type node struct {
 	kind     nodeKind
 	style    nodeStyle
 	anchored bool
+	template bool   // a pod template, as far as a fingerprint is concerned
 	key      []byte // as read
 	text     []byte // a scalar as read; of any other value its JSON text, where known
 	keyStart int    // offsets into the stream; -1 when not known
@@ -125,19 +127,22 @@ func (t *tree) at(n int32, path ...string) int32 {
 	return n
 }
 
-// stringAt is at for a string; "" when there is none.
-func (t *tree) stringAt(n int32, path ...string) string {
+// bytesAt is at for the bytes of a string; none when there is no string.
+func (t *tree) bytesAt(n int32, path ...string) []byte {
 	if n = t.at(n, path...); n == 0 || t.nodes[n].kind != text {
-		return ""
+		return nil
 	}
-	return string(t.textOf(n))
+	return t.textOf(n)
 }
+
+// stringAt is bytesAt as a string.
+func (t *tree) stringAt(n int32, path ...string) string { return string(t.bytesAt(n, path...)) }
 
 // textOf returns a string's bytes.
 func (t *tree) textOf(n int32) []byte {
 	d := &t.nodes[n]
 	if d.style >= literal {
-		return blockText(nil, d)
+		return blockText(d)
 	}
 	return d.text
 }
@@ -290,51 +295,74 @@ func (t *tree) eachMap(list int32, visit func(i int, item int32) error) error {
 // its pod templates aside. The seed is the process's own, so no input can be made
 // to collide.
 type fingerprint struct {
-	hash      maphash.Hash
-	templates map[int32]bool
+	seed maphash.Seed
+	text []byte // what is hashed: one way to write a tree, used again for the next
 }
 
-// fingerprintOf returns the fingerprint of all that a tree holds but the stamps on
-// the given pod templates and the maps that hold nothing else.
-func fingerprintOf(seed maphash.Seed, t *tree, templates []int32) uint64 {
-	f := fingerprint{templates: make(map[int32]bool, len(templates))}
-	f.hash.SetSeed(seed)
+// of returns the fingerprint of all that a tree holds but the stamps on the given pod
+// templates and the maps that hold nothing else.
+func (f *fingerprint) of(t *tree, templates []int32) uint64 {
 	for _, n := range templates {
-		f.templates[n] = true
+		t.nodes[n].template = true
 	}
+	f.text = f.text[:0]
 	f.value(t, root)
-	return f.hash.Sum64()
+	return maphash.Bytes(f.seed, f.text)
 }
+
+// What stands before an entry of a mapping and behind the last, and behind the last
+// item of a sequence, of which each begins with its kind.
+const (
+	anEntry   = 1
+	noEntry   = 0
+	noItem    = 0xff
+	lengthLen = 8
+)
 
 func (f *fingerprint) value(t *tree, n int32) {
 	d := &t.nodes[n]
-	f.hash.WriteByte(byte(d.kind))
+	f.text = append(f.text, byte(d.kind))
 	switch d.kind {
 	case mapping:
-		template := f.templates[n]
-		for c := range t.children(n) {
-			if template && string(t.nodes[c].key) == "metadata" {
+		for c := d.first; c != 0; c = t.nodes[c].next {
+			if d.template && string(t.nodes[c].key) == "metadata" {
 				f.metadata(t, c)
 				continue
 			}
 			f.entry(t, c)
 		}
-		f.hash.WriteByte(0xff)
+		f.text = append(f.text, noEntry)
 	case sequence:
-		for c := range t.children(n) {
+		for c := d.first; c != 0; c = t.nodes[c].next {
 			f.value(t, c)
 		}
-		f.hash.WriteByte(0xff)
+		f.text = append(f.text, noItem)
 	case text:
-		f.bytes(t.textOf(n))
+		if d.style < literal {
+			f.bytes(d.text)
+			return
+		}
+		from := len(f.text)
+		f.text = appendBlockText(append(f.text, make([]byte, lengthLen)...), d)
+		binary.LittleEndian.PutUint64(f.text[from:], uint64(len(f.text)-from-lengthLen))
 	default:
 		f.bytes(d.text)
 	}
 }
 
 func (f *fingerprint) entry(t *tree, c int32) {
-	f.bytes(t.nodes[c].key)
+	f.key(t.nodes[c].key)
 	f.value(t, c)
+}
+
+func (f *fingerprint) key(b []byte) {
+	f.text = append(f.text, anEntry)
+	f.bytes(b)
+}
+
+func (f *fingerprint) bytes(b []byte) {
+	f.text = binary.LittleEndian.AppendUint64(f.text, uint64(len(b)))
+	f.text = append(f.text, b...)
 }
 
 // metadata leaves the stamps out of a pod template's metadata, and what is empty without them.
@@ -349,7 +377,7 @@ func (f *fingerprint) metadata(t *tree, n int32) {
 	begun := false
 	begin := func() {
 		if !begun {
-			f.bytes(t.nodes[n].key)
+			f.key(t.nodes[n].key)
 			begun = true
 		}
 	}
@@ -369,13 +397,13 @@ func (f *fingerprint) metadata(t *tree, n int32) {
 		for a := range t.children(c) {
 			if !isStamp(t.nodes[a].key) {
 				begin()
-				f.bytes([]byte("annotations"))
+				f.key(t.nodes[c].key)
 				f.entry(t, a)
 			}
 		}
 	}
 	if begun {
-		f.hash.WriteByte(0xff)
+		f.text = append(f.text, noEntry)
 	}
 }
 
@@ -391,12 +419,6 @@ func emptyValue(t *tree, n int32) bool {
 		return d.first == 0
 	}
 	return false
-}
-
-func (f *fingerprint) bytes(b []byte) {
-	f.hash.WriteString(strconv.Itoa(len(b)))
-	f.hash.WriteByte(0)
-	f.hash.Write(b)
 }
 
 // isStamp says whether an annotation is one that helm-checksum writes.

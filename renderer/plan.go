@@ -85,7 +85,6 @@ type planner struct {
 	*Renderer
 	stream []byte
 	plan   *Plan
-	seed   maphash.Seed
 
 	configs    []*config            // in stream order, with those that others replace
 	byName     map[object]*config   // by kind, effective namespace and name
@@ -95,6 +94,7 @@ type planner struct {
 	documents  []*stampedDocument
 	sum        *checksummer
 	lines      lineIndex
+	prints     fingerprint
 	scratch    *tree  // for one document at a time
 	after      []byte // likewise, for the document with its stamps
 }
@@ -111,8 +111,8 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 		stream:   stream,
 		plan: &Plan{Workloads: []Workload{}, Configs: []Config{}, Warnings: []string{},
 			stream: stream},
-		seed: maphash.MakeSeed(),
-		sum:  newChecksummer(r.options.HMACKey),
+		prints: fingerprint{seed: maphash.MakeSeed()},
+		sum:    newChecksummer(r.options.HMACKey),
 
 		unreadable: make(map[string]error),
 		lines:      lineIndex{stream: stream},

@@ -120,21 +120,36 @@ const (
 
 // kinds finds what a kind means to us: built once for a Renderer, then only read.
 type kinds struct {
-	rows map[string][]workloadKind // by kind
+	rows [letters][]workloadKind // by the kind's first letter
+}
+
+const letters = 32 // as the low bits of ASCII count them, whatever the case
+
+// like returns the rows among which those of a kind are.
+func (k *kinds) like(kind []byte) []workloadKind {
+	if len(kind) == 0 {
+		return nil
+	}
+	return k.rows[kind[0]%letters]
+}
+
+func (k *kinds) add(row workloadKind) {
+	rows := &k.rows[row.kind[0]%letters]
+	*rows = append(*rows, row)
 }
 
 // newKinds adds the user's GROUP/KIND=PATH entries to the known ones.
 func newKinds(user []string) (*kinds, error) {
-	k := &kinds{rows: make(map[string][]workloadKind, len(workloadKinds)+len(user))}
+	k := &kinds{}
 	for _, row := range workloadKinds {
-		k.rows[row.kind] = append(k.rows[row.kind], row)
+		k.add(row)
 	}
 	for _, entry := range user {
 		row, err := parseWorkloadKind(entry)
 		if err != nil {
 			return nil, err
 		}
-		if known := k.find(row.group, row.kind); known != nil {
+		if known := k.find([]byte(row.group), []byte(row.kind)); known != nil {
 			for _, builtin := range workloadKinds {
 				if builtin.group == row.group && builtin.kind == row.kind {
 					return nil, fmt.Errorf("workload %q: %s is a kind that is known already", entry, row.kind)
@@ -143,7 +158,7 @@ func newKinds(user []string) (*kinds, error) {
 			known.paths = append(known.paths, row.paths...)
 			continue
 		}
-		k.rows[row.kind] = append(k.rows[row.kind], row)
+		k.add(row)
 	}
 	return k, nil
 }
@@ -177,10 +192,10 @@ func parseWorkloadKind(entry string) (workloadKind, error) {
 	return row, nil
 }
 
-func (k *kinds) find(group, kind string) *workloadKind {
-	rows := k.rows[kind]
+func (k *kinds) find(group, kind []byte) *workloadKind {
+	rows := k.like(kind)
 	for i := range rows {
-		if rows[i].group == group {
+		if rows[i].kind == string(kind) && rows[i].group == string(group) {
 			return &rows[i]
 		}
 	}
@@ -188,12 +203,8 @@ func (k *kinds) find(group, kind string) *workloadKind {
 }
 
 // apiGroup returns what stands before the slash of an apiVersion.
-func apiGroup(apiVersion string) string {
-	group, _, ok := strings.Cut(apiVersion, "/")
-	if !ok {
-		return ""
-	}
-	return group
+func apiGroup(apiVersion []byte) []byte {
+	return apiVersion[:max(bytes.IndexByte(apiVersion, '/'), 0)]
 }
 
 // known says whether objects of that kind, or a list of them, matter to us.
@@ -201,19 +212,12 @@ func (k *kinds) known(apiVersion, kind []byte) bool {
 	if n := len(kind) - len(listKind); n >= 0 && string(kind[n:]) == listKind {
 		return n == 0 || k.known(apiVersion, kind[:n])
 	}
-	core := bytes.IndexByte(apiVersion, '/') < 0
+	group := apiGroup(apiVersion)
 	switch string(kind) {
 	case configMapKind, secretKind:
-		return core
+		return len(group) == 0
 	}
-	rows := k.rows[string(kind)]
-	for i := range rows {
-		g := rows[i].group
-		if g == "" && core || g != "" && len(apiVersion) > len(g) && apiVersion[len(g)] == '/' && string(apiVersion[:len(g)]) == g {
-			return true
-		}
-	}
-	return false
+	return k.find(group, kind) != nil
 }
 
 // mentioned says whether a document's text may hold a kind that matters. It is for
@@ -224,9 +228,11 @@ func (k *kinds) mentioned(doc []byte) bool {
 			return true
 		}
 	}
-	for kind := range k.rows {
-		if bytes.Contains(doc, []byte(kind)) {
-			return true
+	for _, rows := range k.rows {
+		for i := range rows {
+			if bytes.Contains(doc, []byte(rows[i].kind)) {
+				return true
+			}
 		}
 	}
 	return false
