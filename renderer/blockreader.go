@@ -298,7 +298,7 @@ func (r *blockReader) anyKey(i int) (key []byte, after int, ok bool) {
 		}
 		key, after = r.src[i+1:end-1], end
 	default:
-		for after = i; after < r.end && isKeyByte[r.src[after]]; after++ {
+		for after = i; after < r.end && inKey.of(r.src[after]); after++ {
 		}
 		key = r.src[i:after]
 		if k, sure := plainKind(key); !sure || k != text {
@@ -310,11 +310,6 @@ func (r *blockReader) anyKey(i int) (key []byte, after int, ok bool) {
 	}
 	return key, after + 1, true
 }
-
-// isKeyByte are the bytes that a plain key may hold without another look.
-var isKeyByte = bytesLike(func(c byte) bool {
-	return isLetter(c) || isDigit(c) || c == '_' || c == '.' || c == '/' || c == '-' || c == '$'
-})
 
 // quoted returns the end of a quoted scalar of one line, and whether its text
 // stands there as it is: no escapes, no doubled quotes.
@@ -386,7 +381,7 @@ func (r *blockReader) plain(d *node, col int) bool {
 // whether a comment follows it.
 func plainLine(b []byte) (part []byte, comment, ok bool) {
 	for i, c := range b {
-		if !isPlainMark[c] {
+		if !endsPlain.of(c) {
 			continue
 		}
 		switch {
@@ -402,9 +397,6 @@ func plainLine(b []byte) (part []byte, comment, ok bool) {
 	b = bytes.TrimRight(b, " ")
 	return b, comment, len(b) > 0
 }
-
-// isPlainMark are the bytes that may end a plain scalar.
-var isPlainMark = bytesLike(func(c byte) bool { return c == ' ' || c == '\t' || c == ':' })
 
 // plainLines folds a plain scalar of several lines: at is the end of the first,
 // first what stands on it. It leaves the reader at the line after the last.
@@ -679,7 +671,7 @@ func (r *blockReader) flowValue(n int32, i, depth int) int {
 		return end
 	default:
 		end := i
-		for end < r.end && isKeyByte[r.src[end]] {
+		for end < r.end && inKey.of(r.src[end]) {
 			end++
 		}
 		b := r.src[i:end]

@@ -116,7 +116,7 @@ func simpleValue(b []byte, at int, key string) (v []byte, next int) {
 	}
 	from := at + len(key)
 	for i, c := range b[from:] {
-		if !isWordByte[c] {
+		if !inWord.of(c) {
 			if c == '\n' && i > 0 {
 				return b[from : from+i], from + i + 1
 			}
@@ -124,19 +124,6 @@ func simpleValue(b []byte, at int, key string) (v []byte, next int) {
 		}
 	}
 	return nil, 0
-}
-
-// isWordByte are the bytes of kinds and versions.
-var isWordByte = bytesLike(func(c byte) bool {
-	return isLetter(c) || isDigit(c) || c == '.' || c == '/' || c == '-'
-})
-
-// bytesLike makes a table of the bytes for which something is true.
-func bytesLike(is func(byte) bool) (table [256]bool) {
-	for c := range table {
-		table[c] = is(byte(c))
-	}
-	return table
 }
 
 // afterSeparator looks at what follows "---" on its line, and says whether the
@@ -149,13 +136,6 @@ func (t *topLevel) afterSeparator(rest []byte) bool {
 	t.root, t.odd = rootOther, true
 	return true
 }
-
-// uninteresting are the first bytes of lines that tell nothing of a document once
-// its first line is known: those of indented lines, and of keys other than kind,
-// apiVersion and metadata.
-var uninteresting = bytesLike(func(c byte) bool {
-	return c == ' ' || isLetter(c) && c != 'k' && c != 'a' && c != 'm'
-})
 
 // topValue returns the value of "key: value" when the line has that key, and nil
 // for a value that is not a plain or simply quoted word.
@@ -179,7 +159,7 @@ func topValue(line []byte, key string) ([]byte, bool) {
 		return nil, true
 	}
 	for _, c := range v {
-		if !isWordByte[c] {
+		if !inWord.of(c) {
 			return nil, true
 		}
 	}

@@ -29,18 +29,13 @@ func isNullWord(b []byte) bool {
 	return false
 }
 
-// beginsMeaning are the first bytes of plain scalars that may be no strings.
-var beginsMeaning = bytesLike(func(c byte) bool {
-	return isDigit(c) || strings.IndexByte("yYnNtTfFoO~<+-.", c) >= 0
-})
-
 // plainKind says what a plain scalar is in YAML 1.1, as go.yaml.in/yaml/v2 resolves
 // it, and whether that is certain.
 func plainKind(b []byte) (kind nodeKind, sure bool) {
 	if len(b) == 0 {
 		return null, true
 	}
-	if !beginsMeaning[b[0]] {
+	if !meaningful.of(b[0]) {
 		return text, true
 	}
 	switch c := b[0]; {
@@ -175,7 +170,7 @@ func isHexDigit(c byte) bool { return isDigit(c) || c|0x20 >= 'a' && c|0x20 <= '
 // reader, of YAML 1.1 or 1.2, can take it for anything but a string.
 func stampKey(key string) string {
 	for i := range len(key) {
-		if !isKeyByte[key[i]] || key[i] == '$' {
+		if !inKey.of(key[i]) || key[i] == '$' {
 			return quote(key)
 		}
 	}

@@ -108,7 +108,7 @@ func (s *splitter) next() (document, bool) {
 	for s.pos < len(b) {
 		line := s.pos
 		c := b[line]
-		if d.top.root != rootUnknown && uninteresting[c] {
+		if d.top.root != rootUnknown && passedOver.of(c) {
 			s.pos = outdented(b, line)
 			continue
 		}
