@@ -15,7 +15,7 @@ type workload struct {
 	doc      *stampedDocument
 	own      string // the namespace as written
 	controls controls
-	refs     *references
+	refs     []matched
 	site     *site // nil until it is located
 }
 
@@ -63,13 +63,13 @@ func (p *planner) document(d document) error {
 		return nil
 	}
 	sd := &stampedDocument{document: d, file: d.source(p.stream), byBlockReader: byBlockReader}
-	var templates []int32
+	templates := p.templates[:0]
 	err = p.kinds.objects(t, root, nil, nil, func(o objectPlace) error {
 		var err error
 		if o.kind == nil {
 			err = p.config(d, t, o)
 		} else {
-			err = p.workload(sd, t, o, &templates)
+			templates, err = p.workload(sd, t, o, templates)
 		}
 		if err != nil {
 			return failed(p.stream, d, string(o.kindName)+"/"+o.name(t), t, o.node, err)
@@ -82,6 +82,7 @@ func (p *planner) document(d document) error {
 	if err != nil {
 		return err
 	}
+	p.templates = templates
 	if len(sd.workloads) > 0 {
 		sd.print = p.prints.of(t, templates)
 		p.documents = append(p.documents, sd)
@@ -160,85 +161,93 @@ func (p *planner) config(d document, t *tree, o objectPlace) error {
 	if o.item {
 		c.list, c.node = t, o.node
 		if t == p.scratch {
-			p.scratch = newTree(64) // this one stays in use
+			p.scratch = p.newTree() // this one stays in use
 		}
 	}
 	p.configs = append(p.configs, c)
 	return nil
 }
 
-// workload takes an object with pod templates.
-func (p *planner) workload(sd *stampedDocument, t *tree, o objectPlace, templates *[]int32) error {
+// workload takes an object with pod templates, and appends their nodes to templates.
+func (p *planner) workload(sd *stampedDocument, t *tree, o objectPlace, templates []int32) ([]int32, error) {
 	metadata, err := t.wantMap(o.node, "metadata")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	own, err := t.wantString(metadata, "namespace")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	base := workload{
-		Workload: Workload{
-			APIVersion: string(o.apiVersion),
-			Kind:       string(o.kindName),
-			Namespace:  p.effective(own),
-			Name:       o.name(t),
-			Source:     sd.file,
-			Consumes:   []Consumption{},
-			Note:       o.kind.note(t, o.node),
-		},
-		kind: o.kind,
-		doc:  sd,
-		own:  own,
-		refs: &references{},
+	var c controls
+	if err := c.read(t, metadata, workloadControls); err != nil {
+		return nil, err
 	}
-	if err := base.controls.read(t, metadata, workloadControls); err != nil {
-		return err
+	base := Workload{
+		APIVersion: t.named(o.apiVersion),
+		Kind:       o.kind.kind,
+		Namespace:  p.effective(own),
+		Name:       o.name(t),
+		Source:     sd.file,
+		Consumes:   []Consumption{},
+		Note:       o.kind.note(t, o.node),
+	}
+	add := func(template string) *workload {
+		w := &workload{Workload: base, kind: o.kind, doc: sd, own: own, controls: c}
+		w.Template = template
+		sd.workloads = append(sd.workloads, w)
+		p.workloads = append(p.workloads, w)
+		return w
 	}
 	before := len(sd.workloads)
 	for _, path := range o.kind.paths {
-		err := t.templates(o.node, path, func(template int32, path string) error {
-			w := base
-			w.Template = path
-			w.controls.ignore = slices.Clone(base.controls.ignore)
-			w.controls.consumes = slices.Clone(base.controls.consumes)
-			if path != "" {
-				if err := w.controls.read(t, t.at(template, "metadata"), workloadControls); err != nil {
-					return err
-				}
-				if err := checkAnnotations(t, template); err != nil {
-					return err
-				}
-				w.Found = stampsOn(t, template)
-				*templates = append(*templates, template)
+		if p.places, err = t.templates(p.places[:0], o.node, path); err != nil {
+			return nil, err
+		}
+		for _, place := range p.places {
+			if err := p.template(add(place.path), t, o, place); err != nil {
+				return nil, err
 			}
-			if sd.byBlockReader && path != "" {
-				w.site = locate(p.stream, t, template, t, template)
+			if place.path != "" {
+				templates = append(templates, place.node)
 			}
-			w.Reason = p.reason(&w, t, o.node, template)
-			var err error
-			if w.refs, err = podReferences(t, template); err != nil {
-				return err
-			}
-			for _, c := range w.controls.consumes {
-				w.refs.add(c, false, "metadata.annotations["+consumesControl+"]")
-			}
-			sd.workloads = append(sd.workloads, &w)
-			return nil
-		})
-		if err != nil {
-			return err
 		}
 	}
 	if len(sd.workloads) == before {
-		base.Template = o.kind.paths[0]
-		base.Reason = noTemplate
+		w := add(o.kind.paths[0])
+		w.Reason = noTemplate
 		if t.at(o.node, "spec", "workloadRef") != 0 {
-			base.Reason = elsewhere
+			w.Reason = elsewhere
 		}
-		sd.workloads = append(sd.workloads, &base)
 	}
-	p.workloads = append(p.workloads, sd.workloads[before:]...)
+	return templates, nil
+}
+
+// template reads the pod template of a workload.
+func (p *planner) template(w *workload, t *tree, o objectPlace, place templatePlace) error {
+	if place.path != "" {
+		// The object's own lists are shared by all of its templates.
+		w.controls.ignore = slices.Clip(w.controls.ignore)
+		w.controls.consumes = slices.Clip(w.controls.consumes)
+		if err := w.controls.read(t, t.at(place.node, "metadata"), workloadControls); err != nil {
+			return err
+		}
+		if err := checkAnnotations(t, place.node); err != nil {
+			return err
+		}
+		w.Found = stampsOn(t, place.node)
+		if w.doc.byBlockReader {
+			w.site = locate(p.stream, t, place.node, t, place.node)
+		}
+	}
+	w.Reason = p.reason(w, t, o.node, place.node)
+	p.pod.reset(t, &p.names)
+	if err := p.pod.template(place.node); err != nil {
+		return err
+	}
+	for _, c := range w.controls.consumes {
+		p.pod.refs.add(c, false, "metadata.annotations["+consumesControl+"]").all = true
+	}
+	w.refs = slices.Clone(p.pod.refs.list)
 	return nil
 }
 
@@ -299,7 +308,7 @@ func hasStamps(t *tree, template int32, stamps map[string]string) bool {
 		if !ok {
 			return false
 		}
-		if t.stampValue(a) != want {
+		if t.nodes[a].kind != text || string(t.textOf(a)) != want {
 			n = -1 // right only if another entry of that key comes later
 			break
 		}

@@ -26,10 +26,20 @@ type config struct {
 
 	replaced  bool // by another of the same name
 	consumers int
-	wanted    [][]string        // lists of keys of which workloads need the checksum
-	checksums map[string]string // by the keys, joined
+
+	// Of which lists of keys workloads need the checksum, and the checksums.
+	wanted     index[string] // joined keys
+	wantedKeys [][]string
+	checksums  []string
 
 	contentErr error // why the content can't be read
+}
+
+// want has the checksum of a list of keys computed, when the object is read.
+func (c *config) want(keys []string) {
+	if _, known := c.wanted.number(joinKeys(keys)); !known {
+		c.wantedKeys = append(c.wantedKeys, keys)
+	}
 }
 
 func (c *config) String() string { return c.kind + "/" + c.name }
@@ -40,16 +50,16 @@ func readHead(into *tree, stream []byte, d document) (metadata *tree, ok bool) {
 	if t := d.top; t.odd || t.root != rootBlock || t.metadatas != 1 {
 		return nil, false
 	}
-	key := []byte("metadata:")
+	line := []byte("\nmetadata:")
 	from := d.body
-	if !bytes.HasPrefix(stream[from:d.end], key) {
-		i := bytes.Index(stream[from:d.end], append([]byte("\n"), key...))
-		if i < 0 {
-			return nil, false
-		}
-		from += i + 1
+	if bytes.HasPrefix(stream[from:d.end], line[1:]) {
+		from--
+	} else if i := bytes.Index(stream[from:d.end], line); i >= 0 {
+		from += i
+	} else {
+		return nil, false
 	}
-	from += len(key)
+	from += len(line)
 	end := bytes.IndexByte(stream[from:d.end], '\n')
 	if end < 0 || len(bytes.TrimRight(stream[from:from+end], " ")) > 0 {
 		return nil, false
@@ -73,8 +83,10 @@ func (c *config) setMetadata(t *tree, metadata int32) error {
 	c.hook = isHook(t, metadata)
 	var own controls
 	c.controlErr = own.read(t, metadata, configControls)
-	if control := new(controlError); errors.As(c.controlErr, &control) {
-		c.controlAt = t.nodes[control.node].start
+	if c.controlErr != nil {
+		if control := new(controlError); errors.As(c.controlErr, &control) {
+			c.controlAt = t.nodes[control.node].start
+		}
 	}
 	c.skip = own.skip
 	return nil

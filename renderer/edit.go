@@ -71,7 +71,7 @@ func (p *planner) edit() error {
 
 // changes says whether the stamps that a pod template has are not those it is to have.
 func (w *workload) changes() bool {
-	return w.Template != "" && w.refs != nil && !maps.Equal(w.Found, w.Stamps)
+	return w.Template != "" && !maps.Equal(w.Found, w.Stamps)
 }
 
 // editDocument returns the edits of one document: stamps in place if that does what
@@ -141,28 +141,29 @@ func (p *planner) locateByLibrary(d *stampedDocument) bool {
 }
 
 // templatesOf returns the pod templates of a document, in the order of its
-// workloads; 0 for a workload without one.
+// workloads; 0 for a workload without one. The next call uses the memory again.
 func (p *planner) templatesOf(t *tree) []int32 {
-	var all []int32
+	all := p.templates[:0]
 	_ = p.kinds.objects(t, root, nil, nil, func(o objectPlace) error { // it was read before without error
 		if o.kind == nil {
 			return nil
 		}
 		before := len(all)
 		for _, path := range o.kind.paths {
-			_ = t.templates(o.node, path, func(template int32, path string) error {
-				if path == "" {
-					template = 0
+			p.places, _ = t.templates(p.places[:0], o.node, path)
+			for _, place := range p.places {
+				if place.path == "" {
+					place.node = 0
 				}
-				all = append(all, template)
-				return nil
-			})
+				all = append(all, place.node)
+			}
 		}
 		if len(all) == before {
 			all = append(all, 0)
 		}
 		return nil
 	})
+	p.templates = all
 	return all
 }
 

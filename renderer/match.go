@@ -11,14 +11,11 @@ import (
 // one that is no hook beats one that is, then the last one wins.
 func (p *planner) indexConfigs() {
 	p.byName = make(map[object]*config, len(p.configs))
-	p.namesakes = make(map[object][]*config, len(p.configs))
 	for _, c := range p.configs {
 		name := object{c.kind, p.effective(c.namespace), c.name}
 		before := p.byName[name]
 		if before == nil {
 			p.byName[name] = c
-			all := object{c.kind, "", c.name}
-			p.namesakes[all] = append(p.namesakes[all], c)
 			continue
 		}
 		winner, loser := c, before
@@ -29,6 +26,21 @@ func (p *planner) indexConfigs() {
 		loser.replaced = true
 		p.warn("%s is in the stream twice: document %d counts, document %d does not", c, winner.doc.number, loser.doc.number)
 	}
+}
+
+// inAnyNamespace returns the config objects of a kind and name, the one that counts of
+// each namespace.
+func (p *planner) inAnyNamespace(kind, name string) []*config {
+	if p.namesakes == nil {
+		p.namesakes = make(map[object][]*config, len(p.configs))
+		for _, c := range p.configs {
+			if !c.replaced {
+				all := object{c.kind, "", c.name}
+				p.namesakes[all] = append(p.namesakes[all], c)
+			}
+		}
+	}
+	return p.namesakes[object{kind, "", name}]
 }
 
 // find returns the config object that a workload's reference matches.
@@ -48,12 +60,11 @@ func (p *planner) find(w *workload, c *consumed) (*config, Status) {
 		}
 		return nil, External
 	}
-	switch fits := p.namesakes[all]; len(fits) {
+	switch fits := p.inAnyNamespace(c.kind, c.name); len(fits) {
 	case 0:
 		return nil, External
 	case 1:
-		f := fits[0]
-		return p.byName[object{f.kind, f.namespace, f.name}], Stamped
+		return fits[0], Stamped
 	}
 	return nil, Ambiguous
 }
@@ -62,13 +73,11 @@ func (p *planner) find(w *workload, c *consumed) (*config, Status) {
 func (p *planner) match() error {
 	var errs []error
 	p.plan.sources = make([][]*config, 0, len(p.workloads))
-	all := make([][]matched, len(p.workloads))
-	for i, w := range p.workloads {
-		all[i] = p.merge(w)
+	for _, w := range p.workloads {
+		p.merge(w)
 	}
-	for i, w := range p.workloads {
-		lines := all[i]
-		all[i] = nil
+	for _, w := range p.workloads {
+		lines := w.refs
 		slices.SortFunc(lines, func(a, b matched) int {
 			return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name), cmp.Compare(a.namespace, b.namespace))
 		})
@@ -130,27 +139,27 @@ type matched struct {
 
 // merge matches a workload's references, and makes one of those that turn out to
 // be one object, named with and without its namespace.
-func (p *planner) merge(w *workload) []matched {
-	lines := make([]matched, 0, len(w.refs.list))
-	var seen index[*config]
-	var byConfig []int // the line of each
+func (p *planner) merge(w *workload) {
+	lines := w.refs[:0]
+	p.seen.reset()
+	byConfig := p.lineOf[:0] // the line of each
 	var ignore *patterns
 	if len(w.controls.ignore) > 0 {
 		ignore = newPatterns(w.controls.ignore)
 	}
-	for _, c := range w.refs.list {
-		m := matched{consumed: c, otherNamespace: c.namespace, status: Ignored}
-		if !p.ignores(w, ignore, &c) {
-			m.config, m.status = p.find(w, &c)
+	for _, m := range w.refs {
+		m.otherNamespace, m.status = m.namespace, Ignored
+		if !p.ignores(w, ignore, &m.consumed) {
+			m.config, m.status = p.find(w, &m.consumed)
 		}
 		if m.config != nil {
-			if n, known := seen.number(m.config); known {
+			if n, known := p.seen.number(m.config); known {
 				i := byConfig[n]
 				// A pod can name only objects of its own namespace, so it is no other one.
-				if c.namespace == "" {
+				if m.namespace == "" {
 					lines[i].otherNamespace = ""
 				}
-				lines[i].merge(c)
+				lines[i].merge(m.consumed)
 				continue
 			}
 			byConfig = append(byConfig, len(lines))
@@ -161,10 +170,10 @@ func (p *planner) merge(w *workload) []matched {
 		m := &lines[i]
 		m.read = m.keyList()
 		if m.config != nil && w.Reason == "" {
-			m.config.wanted = append(m.config.wanted, m.read)
+			m.config.want(m.read)
 		}
 	}
-	return lines
+	w.refs, p.lineOf = lines, byConfig
 }
 
 // consumption makes the report's line.
@@ -230,14 +239,12 @@ func (p *planner) checksum(c *config, keys []string) (string, error) {
 			return "", err
 		}
 		p.plan.Warnings = append(p.plan.Warnings, content.warnings(c.String())...)
-		c.checksums = make(map[string]string, len(c.wanted))
-		for _, keys := range c.wanted {
-			id := joinKeys(keys)
-			if _, known := c.checksums[id]; !known {
-				c.checksums[id] = content.checksum(p.sum, c.kind, keys)
-			}
+		c.checksums = make([]string, len(c.wantedKeys))
+		for i, keys := range c.wantedKeys {
+			c.checksums[i] = content.checksum(p.sum, c.kind, keys)
 		}
-		c.wanted = nil
+		c.wantedKeys = nil
 	}
-	return c.checksums[joinKeys(keys)], nil
+	i, _ := c.wanted.number(joinKeys(keys))
+	return c.checksums[i], nil
 }

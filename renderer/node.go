@@ -17,6 +17,7 @@ import (
 // makes one of each.
 type tree struct {
 	nodes []node
+	names *names // makes the strings; nil for a tree of which none are kept
 }
 
 // root is the node of the document itself.
@@ -136,7 +137,15 @@ func (t *tree) bytesAt(n int32, path ...string) []byte {
 }
 
 // stringAt is bytesAt as a string.
-func (t *tree) stringAt(n int32, path ...string) string { return string(t.bytesAt(n, path...)) }
+func (t *tree) stringAt(n int32, path ...string) string { return t.named(t.bytesAt(n, path...)) }
+
+// named makes a string of bytes.
+func (t *tree) named(b []byte) string {
+	if t.names == nil {
+		return string(b)
+	}
+	return t.names.of(b)
+}
 
 // textOf returns a string's bytes.
 func (t *tree) textOf(n int32) []byte {
@@ -261,7 +270,7 @@ func (t *tree) wantString(n int32, key string) (string, error) {
 	if v == 0 || err != nil {
 		return "", err
 	}
-	return string(t.textOf(v)), nil
+	return t.named(t.textOf(v)), nil
 }
 
 // wantBool returns a boolean; false if it is absent or null.

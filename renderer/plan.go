@@ -88,15 +88,23 @@ type planner struct {
 
 	configs    []*config            // in stream order, with those that others replace
 	byName     map[object]*config   // by kind, effective namespace and name
-	namesakes  map[object][]*config // by kind and name; the first of each namespace
+	namesakes  map[object][]*config // by kind and name, one of each namespace; nil until asked for
 	unreadable map[string]error     // by kind: the first config object that can't be read
 	workloads  []*workload
 	documents  []*stampedDocument
 	sum        *checksummer
 	lines      lineIndex
 	prints     fingerprint
-	scratch    *tree  // for one document at a time
-	after      []byte // likewise, for the document with its stamps
+	names      names
+
+	// For one document at a time.
+	scratch   *tree
+	after     []byte // with its stamps
+	pod       podReader
+	places    []templatePlace
+	templates []int32
+	seen      index[*config]
+	lineOf    []int
 }
 
 // Plan finds out who consumes what in the stream, and which stamps follow. The
@@ -116,9 +124,8 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 
 		unreadable: make(map[string]error),
 		lines:      lineIndex{stream: stream},
-
-		scratch: newTree(64),
 	}
+	p.scratch = p.newTree()
 	s := splitter{stream: stream}
 	for d, ok := s.next(); ok; d, ok = s.next() {
 		if !r.kinds.matters(&d, stream) {
@@ -145,6 +152,13 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 		}
 	}
 	return p.plan, nil
+}
+
+// newTree returns a tree for the documents of the stream.
+func (p *planner) newTree() *tree {
+	t := newTree(64)
+	t.names = &p.names
+	return t
 }
 
 func (p *planner) warn(format string, a ...any) {

@@ -1,7 +1,6 @@
 package renderer
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,8 +18,9 @@ type consumed struct {
 // references collects what a pod template consumes: several references to one
 // object are one consumption.
 type references struct {
-	list  []consumed
-	index index[object]
+	list    []matched // not matched yet
+	index   index[object]
+	nowhere consumed
 }
 
 // An index gives things their number in the order of their coming. A pod has few of
@@ -31,6 +31,9 @@ type index[K comparable] struct {
 }
 
 const manyThings = 16
+
+// reset forgets all things.
+func (x *index[K]) reset() { x.few, x.many = x.few[:0], nil }
 
 // number returns a thing's number, and whether it has come before.
 func (x *index[K]) number(k K) (n int, known bool) {
@@ -58,22 +61,21 @@ func (x *index[K]) number(k K) (n int, known bool) {
 // An object is what names a config object.
 type object struct{ kind, namespace, name string }
 
-// add takes one reference; without keys it reads them all.
-func (r *references) add(o object, optional bool, via string, keys ...string) {
+// add takes one reference and returns the consumption that it is of, to which the
+// caller adds the keys.
+func (r *references) add(o object, optional bool, via string) *consumed {
 	if o.name == "" {
-		return // the API server refuses it; it names no object
+		r.nowhere = consumed{}
+		return &r.nowhere // the API server refuses it; it names no object
 	}
 	i, known := r.index.number(o)
 	if !known {
-		r.list = append(r.list, consumed{object: o, optional: true})
+		r.list = append(r.list, matched{consumed: consumed{object: o, optional: true}})
 	}
-	c := &r.list[i]
+	c := &r.list[i].consumed
 	c.optional = c.optional && optional
 	c.via = append(c.via, via)
-	if len(keys) == 0 {
-		c.all = true
-	}
-	c.keys = append(c.keys, keys...)
+	return c
 }
 
 // merge takes what another consumption of the same object reads.
@@ -89,9 +91,9 @@ func (c *consumed) keyList() []string {
 	if c.all {
 		return []string{allKeys}
 	}
-	keys := slices.Clone(c.keys)
-	slices.Sort(keys)
-	return slices.Compact(keys)
+	slices.Sort(c.keys)
+	c.keys = slices.Compact(c.keys)
+	return c.keys
 }
 
 // A secretVolume is a volume type that names a Secret for its driver: a row of the
@@ -134,46 +136,55 @@ type mounts struct {
 	keys  []string // the first segments of the subPaths
 }
 
-// podReader reads the references of a pod spec.
+// podReader reads the references of one pod spec after another.
 type podReader struct {
 	*tree
+	names   *names
 	refs    references
 	mounts  []mounts
 	volumes index[string] // by name: the number of its mounts
 }
 
-// podReferences returns what the pod spec of a template consumes.
-func podReferences(t *tree, template int32) (*references, error) {
-	p := podReader{tree: t}
-	spec, err := t.wantMap(template, "spec")
-	if err != nil || spec == 0 {
-		return &p.refs, err
-	}
-	for _, field := range []string{"initContainers", "containers"} {
-		list, err := t.wantList(spec, field)
-		if err != nil {
-			return nil, err
-		}
-		if err := t.eachMap(list, func(i int, c int32) error { return p.container(field, i, c) }); err != nil {
-			return nil, err
-		}
-	}
-	volumes, err := t.wantList(spec, "volumes")
-	if err != nil {
-		return nil, err
-	}
-	if err := t.eachMap(volumes, p.volume); err != nil {
-		return nil, err
-	}
-	return &p.refs, nil
+// reset makes the reader ready for a pod spec in a tree.
+func (p *podReader) reset(t *tree, n *names) {
+	p.tree, p.names = t, n
+	p.refs.list = p.refs.list[:0]
+	p.refs.index.reset()
+	p.mounts = p.mounts[:0]
+	p.volumes.reset()
 }
 
-// labelled names an item of a list by its name, without one by its number.
-func labelled(field, name string, i int) string {
+// template takes what the pod spec of a template consumes.
+func (p *podReader) template(template int32) error {
+	spec, err := p.wantMap(template, "spec")
+	if err != nil || spec == 0 {
+		return err
+	}
+	for _, field := range []string{"initContainers", "containers"} {
+		list, err := p.wantList(spec, field)
+		if err != nil {
+			return err
+		}
+		if err := p.eachMap(list, func(i int, c int32) error { return p.container(field, i, c) }); err != nil {
+			return err
+		}
+	}
+	volumes, err := p.wantList(spec, "volumes")
+	if err != nil {
+		return err
+	}
+	return p.eachMap(volumes, p.volume)
+}
+
+// labelled names an item of a list in a place by its name, without one by its number.
+func (p *podReader) labelled(place, field, name string, i int) string {
 	if name == "" {
 		name = strconv.Itoa(i)
 	}
-	return field + "[" + name + "]"
+	if place == "" {
+		return p.names.join(field, "[", name, "]")
+	}
+	return p.names.join(place, ".", field, "[", name, "]")
 }
 
 func (p *podReader) container(field string, i int, c int32) error {
@@ -181,7 +192,7 @@ func (p *podReader) container(field string, i int, c int32) error {
 	if err != nil {
 		return err
 	}
-	via := labelled(field, name, i)
+	via := p.labelled("", field, name, i)
 
 	env, err := p.wantList(c, "env")
 	if err != nil {
@@ -196,9 +207,10 @@ func (p *podReader) container(field string, i int, c int32) error {
 		if err != nil {
 			return err
 		}
-		return p.source(from, envSources, via+"."+labelled("env", name, i), func(ref int32) ([]string, error) {
+		return p.source(from, envSources, p.labelled(via, "env", name, i), func(ref int32, c *consumed) error {
 			key, err := p.wantString(ref, "key")
-			return []string{key}, err
+			c.keys = append(c.keys, key)
+			return err
 		})
 	})
 	if err != nil {
@@ -210,7 +222,7 @@ func (p *podReader) container(field string, i int, c int32) error {
 		return err
 	}
 	err = p.eachMap(from, func(i int, e int32) error {
-		return p.source(e, envFromSources, via+"."+labelled("envFrom", "", i), wholeObject)
+		return p.source(e, envFromSources, p.labelled(via, "envFrom", "", i), wholeObject)
 	})
 	if err != nil {
 		return err
@@ -249,10 +261,14 @@ func firstSegment(path string) string {
 	return ""
 }
 
-func wholeObject(int32) ([]string, error) { return nil, nil }
+func wholeObject(_ int32, c *consumed) error {
+	c.all = true
+	return nil
+}
 
-// source adds what is named in one of the sources' fields of a node.
-func (p *podReader) source(n int32, sources []configSource, via string, keys func(ref int32) ([]string, error)) error {
+// source adds what is named in one of the sources' fields of a node. The function adds
+// the keys.
+func (p *podReader) source(n int32, sources []configSource, via string, keys func(ref int32, c *consumed) error) error {
 	for _, s := range sources {
 		ref, err := p.wantMap(n, s.field)
 		if err != nil {
@@ -269,32 +285,32 @@ func (p *podReader) source(n int32, sources []configSource, via string, keys fun
 		if err != nil {
 			return err
 		}
-		k, err := keys(ref)
-		if err != nil {
+		if err := keys(ref, p.refs.add(object{s.kind, "", name}, optional, via)); err != nil {
 			return err
 		}
-		p.refs.add(object{s.kind, "", name}, optional, via, k...)
 	}
 	return nil
 }
 
-// items returns the keys that a volume or projected source names, or else.
-func (p *podReader) items(orElse []string) func(ref int32) ([]string, error) {
-	return func(ref int32) ([]string, error) {
+// items adds the keys that a volume or projected source names, or else; none are all.
+func (p *podReader) items(orElse []string) func(ref int32, c *consumed) error {
+	return func(ref int32, c *consumed) error {
 		list, err := p.wantList(ref, "items")
 		if err != nil {
-			return nil, err
+			return err
 		}
-		var keys []string
+		named := false
 		err = p.eachMap(list, func(_ int, item int32) error {
 			key, err := p.wantString(item, "key")
-			keys = append(keys, key)
+			c.keys = append(c.keys, key)
+			named = true
 			return err
 		})
-		if keys == nil {
-			keys = orElse
+		if !named {
+			c.keys = append(c.keys, orElse...)
+			c.all = c.all || len(orElse) == 0
 		}
-		return keys, err
+		return err
 	}
 }
 
@@ -321,10 +337,14 @@ func (p *podReader) volume(i int, v int32) error {
 	if err != nil {
 		return err
 	}
-	via := labelled("volumes", name, i)
+	via := p.labelled("", "volumes", name, i)
 
-	for _, s := range volumeSources {
-		if err := p.source(v, []configSource{s}, via+"."+s.field, p.items(p.mounted(name))); err != nil {
+	for i := range volumeSources {
+		s := volumeSources[i : i+1]
+		if p.at(v, s[0].field) == 0 {
+			continue
+		}
+		if err := p.source(v, s, p.names.join(via, ".", s[0].field), p.items(p.mounted(name))); err != nil {
 			return err
 		}
 	}
@@ -339,9 +359,13 @@ func (p *podReader) volume(i int, v int32) error {
 		return err
 	}
 	err = p.eachMap(sources, func(i int, n int32) error {
-		for _, s := range projectedSources {
-			via := fmt.Sprintf("%s.projected.sources[%d].%s", via, i, s.field)
-			if err := p.source(n, []configSource{s}, via, p.items(nil)); err != nil {
+		for j := range projectedSources {
+			s := projectedSources[j : j+1]
+			if p.at(n, s[0].field) == 0 {
+				continue
+			}
+			via := p.names.join(via, ".projected.sources[", strconv.Itoa(i), "].", s[0].field)
+			if err := p.source(n, s, via, p.items(nil)); err != nil {
 				return err
 			}
 		}
@@ -369,7 +393,7 @@ func (p *podReader) volume(i int, v int32) error {
 		if err != nil {
 			return err
 		}
-		p.refs.add(object{secretKind, "", secret}, false, via+"."+s.volume+"."+s.field)
+		p.refs.add(object{secretKind, "", secret}, false, p.names.join(via, ".", s.volume, ".", s.field)).all = true
 	}
 	return nil
 }

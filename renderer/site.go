@@ -386,13 +386,20 @@ func (s *site) value(checksum string) string {
 // insert writes new stamps in the order of their keys.
 func (s *site) insert(stamps map[string]string, kept int) textEdit {
 	var b strings.Builder
-	b.WriteString(s.head)
 	keys := slices.Sorted(maps.Keys(stamps))
+	size := len(s.head) + len(s.tail)
+	for _, key := range keys {
+		size += len(s.indent) + len(key) + len(": ") + len(stamps[key]) + len(`""""`) + len(s.eol) + len(s.separator)
+	}
+	b.Grow(size)
+	b.WriteString(s.head)
 	for i, key := range keys {
 		last := i == len(keys)-1
 		switch {
 		case !s.flow:
-			b.WriteString(s.indent + stampKey(key) + ": " + stampValue(stamps[key]))
+			for _, part := range []string{s.indent, stampKey(key), ": ", stampValue(stamps[key])} {
+				b.WriteString(part)
+			}
 			if !last || !s.unended {
 				b.WriteString(s.eol)
 			}

@@ -240,55 +240,65 @@ func (k *kinds) mentioned(doc []byte) bool {
 
 const anyItem = "[*]"
 
-// templates visits the nodes at a dotted path, [*] standing for every item of a
-// list. It gives each its path with the items' numbers.
-func (t *tree) templates(n int32, path string, visit func(n int32, path string) error) error {
-	if path == "" {
-		return visit(n, "")
-	}
-	return t.walk(n, path, "", visit)
+// A templatePlace is a pod template, or the object itself where that is a Pod, and the
+// path to it, with the items' numbers in it.
+type templatePlace struct {
+	node int32
+	path string
 }
 
-func (t *tree) walk(n int32, path, done string, visit func(int32, string) error) error {
-	if t.nodes[n].kind == null {
-		return nil
-	}
+// templates appends the nodes at a dotted path from a node, [*] standing for every
+// item of a list.
+func (t *tree) templates(into []templatePlace, n int32, path string) ([]templatePlace, error) {
 	if path == "" {
+		return append(into, templatePlace{n, ""}), nil
+	}
+	return t.walk(into, n, path, 0, "", 0)
+}
+
+// walk follows a path from an offset in it. The path so far is done, with what stands
+// between done and the offset behind it.
+func (t *tree) walk(into []templatePlace, n int32, path string, at int, done string, from int) ([]templatePlace, error) {
+	for ; at <= len(path); at++ {
+		if t.nodes[n].kind == null {
+			return into, nil
+		}
 		if t.nodes[n].kind != mapping {
-			return &typeError{n, "a map"}
+			return into, &typeError{n, "a map"}
 		}
-		return visit(n, done)
-	}
-	field, rest, _ := strings.Cut(path, ".")
-	name, each := strings.CutSuffix(field, anyItem)
-	if t.nodes[n].kind != mapping {
-		return &typeError{n, "a map"}
-	}
-	c := t.get(n, name)
-	if c == 0 {
-		return nil
-	}
-	if done != "" {
-		done += "."
-	}
-	done += name
-	if !each {
-		return t.walk(c, rest, done, visit)
-	}
-	if t.nodes[c].kind == null {
-		return nil
-	}
-	if t.nodes[c].kind != sequence {
-		return &typeError{c, "a list"}
-	}
-	i := 0
-	for item := range t.children(c) {
-		if err := t.walk(item, rest, done+"["+strconv.Itoa(i)+"]", visit); err != nil {
-			return err
+		field, _, _ := strings.Cut(path[at:], ".")
+		name, each := strings.CutSuffix(field, anyItem)
+		if n = t.get(n, name); n == 0 {
+			return into, nil
 		}
-		i++
+		at += len(field)
+		if !each {
+			continue
+		}
+		if t.nodes[n].kind == null {
+			return into, nil
+		}
+		if t.nodes[n].kind != sequence {
+			return into, &typeError{n, "a list"}
+		}
+		done += path[from : at-len(anyItem)]
+		i := 0
+		for item := range t.children(n) {
+			var err error
+			if into, err = t.walk(into, item, path, at+1, done+"["+strconv.Itoa(i)+"]", at); err != nil {
+				return into, err
+			}
+			i++
+		}
+		return into, nil
 	}
-	return nil
+	switch t.nodes[n].kind {
+	case null:
+		return into, nil
+	case mapping:
+		return append(into, templatePlace{n, done + path[from:]}), nil
+	}
+	return into, &typeError{n, "a map"}
 }
 
 // reason says why this workload is not stamped, "" if it may be.
