@@ -40,8 +40,8 @@ func readDocument(into *tree, stream []byte, d document) (t *tree, byBlockReader
 
 // document takes what one document holds: config objects and workloads.
 func (p *planner) document(d document) error {
-	certain := !d.top.odd && d.top.kinds == 1
-	if kind := string(d.top.kind); certain && (kind == configMapKind || kind == secretKind) {
+	kind := d.top.configKind()
+	if kind != "" {
 		if metadata, ok := readHead(p.scratch, p.stream, d); ok {
 			c := &config{object: object{kind: kind}, doc: d}
 			if err := c.setMetadata(metadata, root); err == nil {
@@ -52,13 +52,13 @@ func (p *planner) document(d document) error {
 	}
 	t, byBlockReader, err := readDocument(p.scratch, p.stream, d)
 	if err != nil {
-		kind := string(d.top.kind)
-		if !certain || kind != configMapKind && kind != secretKind {
-			return failed(p.stream, d, "", nil, 0, err)
+		err = failed(p.stream, d, "", nil, 0, err)
+		if kind == "" {
+			return err
 		}
 		// Nothing may consume it; match finds out.
 		if p.unreadable[kind] == nil {
-			p.unreadable[kind] = failed(p.stream, d, "", nil, 0, err)
+			p.unreadable[kind] = err
 		}
 		return nil
 	}
@@ -76,10 +76,10 @@ func (p *planner) document(d document) error {
 		}
 		return nil
 	})
-	if placed := new(Error); err != nil && !errors.As(err, &placed) {
-		err = failed(p.stream, d, "", t, root, err)
-	}
 	if err != nil {
+		if placed := new(Error); !errors.As(err, &placed) {
+			err = failed(p.stream, d, "", t, root, err)
+		}
 		return err
 	}
 	p.templates = templates

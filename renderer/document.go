@@ -137,6 +137,21 @@ func (t *topLevel) afterSeparator(rest []byte) bool {
 	return true
 }
 
+// configKind returns the kind of a document that is certainly one ConfigMap or Secret,
+// else "".
+func (t *topLevel) configKind() string {
+	if t.odd || t.kinds != 1 {
+		return ""
+	}
+	switch string(t.kind) {
+	case configMapKind:
+		return configMapKind
+	case secretKind:
+		return secretKind
+	}
+	return ""
+}
+
 // topValue returns the value of "key: value" when the line has that key, and nil
 // for a value that is not a plain or simply quoted word.
 func topValue(line []byte, key string) ([]byte, bool) {
