@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
-	yamlv3 "go.yaml.in/yaml/v3"
 	"helm.sh/helm/v4/pkg/action"
 	helmpostrender "helm.sh/helm/v4/pkg/postrenderer"
 	//lint:ignore SA1019 what helm-controller runs; there is no other way to these transformers
@@ -243,45 +241,4 @@ func strategyOf(name string) (action.PostRenderStrategy, error) {
 		return s, nil
 	}
 	return "", fmt.Errorf("post-render strategy %q is not known; known are combined, separate and nohooks", name)
-}
-
-// filenameAnnotation is where Helm 4 keeps a document's template while post-renderers run.
-const filenameAnnotation = "postrenderer.helm.sh/postrender-filename"
-
-// refusedObject explains a stream that kustomize refuses though Helm does not: an object
-// that is there twice, or a key that is there twice in one object. Nil when it is neither.
-func refusedObject(stream []byte) error {
-	const remedy = "Helm takes it but Flux's kustomize refuses it, so the release fails in the cluster too: it is the chart that must be mended, or given values that avoid it"
-	first := map[string]string{}
-	for _, d := range splitDocuments(stream) {
-		content, err := parseDocument(d.text)
-		if err != nil {
-			continue
-		}
-		o := newObject(content)
-		metadata, _ := content["metadata"].(map[string]any)
-		annotations, _ := metadata["annotations"].(map[string]any)
-		source, _ := annotations[filenameAnnotation].(string)
-		what := strings.TrimSpace(o.kind + " " + strings.TrimPrefix(o.namespace+"/"+o.name, "/"))
-		var strict map[string]any
-		if err := yamlv3.Unmarshal(d.text, &strict); err != nil && strings.Contains(err.Error(), "already defined") {
-			return fmt.Errorf("the chart gives a key twice in %s (%s): %s; %s", what, source, firstDefined(err), remedy)
-		}
-		key := strings.Join([]string{o.group(), o.kind, o.namespace, o.name}, "\x00")
-		if other, ok := first[key]; ok {
-			return fmt.Errorf("the chart renders %s twice (%s and %s); %s", what, other, source, remedy)
-		}
-		first[key] = source
-	}
-	return nil
-}
-
-// firstDefined is the line of a YAML error that names the doubled key.
-func firstDefined(err error) string {
-	for _, line := range strings.Split(err.Error(), "\n") {
-		if strings.Contains(line, "already defined") {
-			return strings.TrimSpace(line)
-		}
-	}
-	return err.Error()
 }

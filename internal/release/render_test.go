@@ -198,8 +198,13 @@ func TestWhatKustomizeRefusesIsNamed(t *testing.T) {
 		name, template string
 		parts          []string
 	}{
-		{"an object twice", object + "---\n" + object, []string{"the chart renders ConfigMap prod/twin twice", "web/templates/twin.yaml", "it is the chart"}},
+		{"an object twice", object + "---\n" + object, []string{"the chart renders ConfigMap twin twice: ConfigMap prod/twin (", "web/templates/twin.yaml", "it is the chart"}},
+		{"an object in default and in no namespace", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin, namespace: default}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: twin}\n",
+			[]string{"the chart renders ConfigMap twin twice: ConfigMap ", "ConfigMap default/twin (", "without a namespace", "it is the chart"}},
 		{"a key twice", object + "data:\n  a: hunter2\n  a: hunter2\n", []string{"the chart gives a key twice in ConfigMap prod/twin", "web/templates/twin.yaml", `"a"`, "it is the chart"}},
+		{"an anchor of another item of a List", "apiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: one}\n  data: &data {a: b}\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: two}\n  data: *data\n",
+			[]string{"anchor &data", "ConfigMap two (web/templates/twin.yaml)", "it is the chart"}},
+		{"no name", "apiVersion: v1\nkind: ConfigMap\ndata: {a: b}\n", []string{"ConfigMap (web/templates/twin.yaml)", "it is the chart"}},
 		{"no kind", "a: b\n", []string{"web/templates/twin.yaml"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
