@@ -8,6 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,6 +78,43 @@ func TestZipHoldsContentAndModes(t *testing.T) {
 	}
 	if diff := cmp.Diff(unpacked, got); diff != "" {
 		t.Errorf("unpacked (-want +got):\n%s", diff)
+	}
+}
+
+var link = regexp.MustCompile(`(?:\]\(|(?:src|href)=")([^)"#\s]+)`)
+
+// TestLinksOfPackedPagesLeadToPackedFiles looks at every Markdown page that goes into an archive.
+func TestLinksOfPackedPagesLeadToPackedFiles(t *testing.T) {
+	t.Chdir("../..")
+	for _, p := range products {
+		t.Run(p.name, func(t *testing.T) {
+			files, err := readFiles(p.files)
+			if err != nil {
+				t.Fatal(err)
+			}
+			names := map[string]bool{}
+			for _, f := range files {
+				names[f.name] = true
+			}
+			links := 0
+			for _, f := range files {
+				if path.Ext(f.name) != ".md" {
+					continue
+				}
+				for _, m := range link.FindAllStringSubmatch(string(f.content), -1) {
+					if strings.Contains(m[1], "://") {
+						continue
+					}
+					links++
+					if to := path.Join(path.Dir(f.name), m[1]); !names[to] {
+						t.Errorf("%s links to %s, which is not in the archive", f.name, to)
+					}
+				}
+			}
+			if links == 0 {
+				t.Error("no page links to a file")
+			}
+		})
 	}
 }
 

@@ -33,12 +33,15 @@ type product struct {
 	zip     bool     // whether it is a zip for Windows
 }
 
+// documents go with every program: the README, and what it and its pages link to.
+var documents = []string{"LICENSE", "README.md", "docs", "deploy"}
+
 var products = []product{
 	// A folder for `helm plugin install`. Helm 4 also installs the archive itself, and
 	// then the folder has to bear its name.
-	{name: "helm-checksum", files: []string{"LICENSE", "README.md", "plugin.yaml", "plugin.complete", "plugin"}, folder: true, program: "bin"},
+	{name: "helm-checksum", files: slices.Concat(documents, []string{"plugin.yaml", "plugin.complete", "plugin"}), folder: true, program: "bin"},
 	// What `flux plugin install` unpacks.
-	{name: "flux-checksum", files: []string{"LICENSE"}, zip: true},
+	{name: "flux-checksum", files: documents, zip: true},
 }
 
 func main() {
