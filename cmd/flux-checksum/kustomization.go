@@ -123,7 +123,7 @@ func (r *gitRun) stampKustomizations(ctx context.Context, dirs []string) error {
 		}
 	}
 	if len(all) > 0 {
-		fmt.Fprintf(r.app.stdout, "%d HelmReleases: %s\n", len(outcomes), summary(outcomes, "right"))
+		fmt.Fprintf(r.app.stdout, "%s\n", summary(outcomes, nil, "right"))
 	}
 	return failed
 }
@@ -182,7 +182,7 @@ func (r *gitRun) verifyKustomizations(ctx context.Context, dirs []string) error 
 			}
 		}
 	}
-	results = append(results, r.app.showStale(outcomes, func(o *outcome) bool { return isStamped(o.have, o.answer.Entry) }))
+	results = append(results, r.app.showStale(outcomes, nil, func(o *outcome) bool { return isStamped(o.have, o.answer.Entry) }))
 	if worst(results) == nil && len(unlisted) > 0 {
 		fmt.Fprintf(r.app.stdout, "✗ the stamps are right, but stamp would write %s\n", strings.Join(unlisted, ", "))
 		return worst(append(results, cli.ErrDifference))

@@ -257,9 +257,12 @@ func shorten(dirs []string) []string {
 	return out
 }
 
-// summary counts outcomes for a last line.
-func summary(outcomes []*outcome, done string) string {
+// summary counts outcomes, and what can't be read, for a last line.
+func summary(outcomes []*outcome, problems []error, done string) string {
 	counts := map[string]int{}
+	if len(problems) > 0 {
+		counts["unreadable"] = len(problems)
+	}
 	for _, o := range outcomes {
 		switch {
 		case o.err != nil:
@@ -277,5 +280,5 @@ func summary(outcomes []*outcome, done string) string {
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
 	}
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf("%d HelmReleases: %s", len(outcomes)+len(problems), strings.Join(parts, ", "))
 }

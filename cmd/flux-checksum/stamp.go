@@ -198,12 +198,16 @@ func (r *gitRun) stampFiles(ctx context.Context, paths []string) error {
 	r.app.hints(outcomes)
 
 	for _, file := range set.Files() {
-		if err := r.writeFile(file, files[file.Path], outcomes); err != nil {
+		err := errors.New("a HelmRelease in it can't be read")
+		if !set.Broken(file.Path) {
+			err = r.writeFile(file, files[file.Path], outcomes)
+		}
+		if err != nil {
 			r.app.fail(fmt.Errorf("%s: nothing is written: %w", file.Path, err))
 			failed = errSaid
 		}
 	}
-	fmt.Fprintf(r.app.stdout, "%d HelmReleases: %s\n", len(outcomes), summary(outcomes, "right"))
+	fmt.Fprintf(r.app.stdout, "%s\n", summary(outcomes, set.Problems(), "right"))
 	return failed
 }
 

@@ -70,7 +70,7 @@ func (r *gitRun) verify(ctx context.Context, args []string) error {
 		r.app.examine(ctx, outcomes, r.options, r.releases.jobs, true)
 		results = append(results, r.app.report(outcomes, set.Problems(), r.load.SkipMissingValues))
 		r.app.hints(outcomes)
-		results = append(results, r.app.showStale(outcomes, func(o *outcome) bool { return o.written.Current(o.answer.Entry) }))
+		results = append(results, r.app.showStale(outcomes, set.Problems(), func(o *outcome) bool { return o.written.Current(o.answer.Entry) }))
 	}
 	return worst(results)
 }
@@ -122,7 +122,7 @@ func (r *gitRun) verifyManifests(in *inputs) error {
 }
 
 // showStale prints which stamps are not right, and a summary.
-func (a *app) showStale(outcomes []*outcome, current func(*outcome) bool) error {
+func (a *app) showStale(outcomes []*outcome, problems []error, current func(*outcome) bool) error {
 	stale := 0
 	for _, o := range outcomes {
 		if o.answer == nil || o.err != nil || current(o) {
@@ -137,12 +137,12 @@ func (a *app) showStale(outcomes []*outcome, current func(*outcome) bool) error 
 			fmt.Fprintf(a.stdout, "✗ %s: the stamps are right, but their entry is not as stamp writes it, once and last in spec.postRenderers\n", o.place())
 		}
 	}
-	s := summary(outcomes, "verified")
+	s := summary(outcomes, problems, "verified")
 	if stale > 0 {
-		fmt.Fprintf(a.stdout, "%d HelmReleases: %s, %d stale: run %s stamp with the same flags\n", len(outcomes), s, stale, a.name)
+		fmt.Fprintf(a.stdout, "%s, %d stale: run %s stamp with the same flags\n", s, stale, a.name)
 		return cli.ErrDifference
 	}
-	fmt.Fprintf(a.stdout, "%d HelmReleases: %s, none stale\n", len(outcomes), s)
+	fmt.Fprintf(a.stdout, "%s, none stale\n", s)
 	return nil
 }
 

@@ -53,6 +53,8 @@ func (r *Release) source(ctx context.Context) (chartSource, error) {
 		}
 	}
 	switch ref := r.spec.ChartRef; {
+	case ref != nil && r.spec.Chart != nil:
+		return chartSource{}, fieldErrorf("spec", "chart and chartRef are both there, and the cluster takes either: take one out")
 	case r.IsPatch && r.namesNoChart():
 		return chartSource{}, errors.New("names no chart (spec.chart, spec.chartRef): it is a patch; stamp the overlay that uses it with --kustomization")
 	case ref == nil:
@@ -62,6 +64,10 @@ func (r *Release) source(ctx context.Context) (chartSource, error) {
 			namespace = r.Namespace
 		}
 		return r.fromChartSpec(ctx, "spec.chart.spec", c, namespace)
+	case ref.Kind == "":
+		return chartSource{}, fieldErrorf("spec.chartRef.kind", "is missing: OCIRepository or HelmChart")
+	case ref.Name == "":
+		return chartSource{}, fieldErrorf("spec.chartRef.name", "is missing: the %s that is meant", ref.Kind)
 	case ref.Kind == "OCIRepository":
 		return r.fromOCIRepository(ctx, ref)
 	case ref.Kind == "HelmChart":
@@ -172,7 +178,7 @@ func (r *Release) fromChartSpec(ctx context.Context, field string, c chartSpec, 
 		}
 		return r.withValuesFiles(field, content, c)
 	}
-	return chartSource{}, fieldErrorf(field+".sourceRef.kind", "%q is not known; known are GitRepository, Bucket and HelmRepository", ref.Kind)
+	return chartSource{}, fieldErrorf(field+".sourceRef.kind", "%q is none; it may be GitRepository, Bucket or HelmRepository", ref.Kind)
 }
 
 // sourceDirectory returns the directory that has the content of a GitRepository or Bucket.

@@ -254,8 +254,8 @@ func TestHTTPRepositoryResolvesVersionsAsFluxDoes(t *testing.T) {
 		}
 	}
 	wantError(t, only(t, checkout(t, httpRelease(server.URL, `"9.x"`, "")), Options{}),
-		"HelmRelease apps/web", "spec.chart.spec: version", `"9.x"`, "2.0.0")
-	wantError(t, only(t, checkout(t, httpRelease(server.URL, `"latest"`, "")), Options{}), "spec.chart.spec: version", "no range")
+		"HelmRelease apps/web", "spec.chart.spec.version", `"9.x"`, "2.0.0")
+	wantError(t, only(t, checkout(t, httpRelease(server.URL, `"latest"`, "")), Options{}), "spec.chart.spec.version", "no range")
 }
 
 func TestHTTPRepositoryDownloadsOnceAndChecksDigests(t *testing.T) {
@@ -355,6 +355,13 @@ func TestChartSourcesThatAreMissingOrWrong(t *testing.T) {
 		{"an unknown kind of source", map[string]string{"apps/release.yaml": helmRelease("  chart: {spec: {chart: web, sourceRef: {kind: Registry, name: repo}}}\n")}, []string{"spec.chart.spec.sourceRef.kind", "Registry"}},
 		{"a chart that is made in the cluster", map[string]string{"apps/release.yaml": helmRelease("  chartRef: {kind: ExternalArtifact, name: x}\n")}, []string{"spec.chartRef.kind", "--chart apps/web=PATH"}},
 		{"no HelmChart", map[string]string{"apps/release.yaml": helmRelease("  chartRef: {kind: HelmChart, name: x}\n")}, []string{"spec.chartRef", "HelmChart x was not found"}},
+		{"a chart and a reference to one", map[string]string{"apps/release.yaml": helmRelease(localChart + "  chartRef: {kind: HelmChart, name: x}\n")}, []string{"spec: chart and chartRef", "take one out"}},
+		{"a reference of no kind", map[string]string{"apps/release.yaml": helmRelease("  chartRef: {name: x}\n")}, []string{"spec.chartRef.kind: is missing", "OCIRepository or HelmChart"}},
+		{"a reference to no name", map[string]string{"apps/release.yaml": helmRelease("  chartRef: {kind: OCIRepository}\n")}, []string{"spec.chartRef.name: is missing"}},
+		{"a chart that the repository has not", map[string]string{
+			"apps/release.yaml":   strings.Replace(httpRelease(server.URL, "1.0.0", "")["apps/release.yaml"], "chart: web", "chart: none", 1),
+			"sources/charts.yaml": httpRelease(server.URL, "1.0.0", "")["sources/charts.yaml"],
+		}, []string{"spec.chart.spec.chart: ", "has no chart none; it has web"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			parts := test.parts
@@ -441,7 +448,10 @@ func TestOCIHelmRepository(t *testing.T) {
 		}
 	}
 	wantError(t, release("7.0.0"), "HelmRelease apps/web", "spec.chart.spec", "has no 7.0.0")
-	wantError(t, release(`"7.x"`), "spec.chart.spec: version", `"7.x"`)
+	absent := httpRelease("oci://"+host+"/elsewhere", "1.x", "")
+	absent["sources/charts.yaml"] += "  type: oci\n  insecure: true\n"
+	wantError(t, only(t, checkout(t, absent), Options{}), "spec.chart.spec.chart: there is no repository "+host+"/elsewhere/web", "spec.url")
+	wantError(t, release(`"7.x"`), "spec.chart.spec.version", `"7.x"`)
 }
 
 func ociRelease(host, ref, more string) map[string]string {

@@ -8,7 +8,13 @@ type fieldError struct {
 	err   error
 }
 
-func (e *fieldError) Error() string { return e.field + ": " + e.err.Error() }
+func (e *fieldError) Error() string {
+	if inner, ok := e.err.(*fieldError); ok { // a field of that field
+		return e.field + "." + inner.Error()
+	}
+	return e.field + ": " + e.err.Error()
+}
+
 func (e *fieldError) Unwrap() error { return e.err }
 
 func fieldErrorf(field, format string, args ...any) error {

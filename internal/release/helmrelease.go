@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	chartutil "helm.sh/helm/v4/pkg/chart/v2/util"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // A Release is one HelmRelease, API versions v2, v2beta2 and v2beta1.
@@ -192,6 +195,31 @@ func (r *Release) setNames() {
 		r.StorageNamespace = ns
 	}
 }
+
+// checkNames refuses names that the API server or Helm would. What variables in them stand
+// for may not be known.
+func (r *Release) checkNames() error {
+	const namespaceRemedy = "a namespace is up to 63 lower case letters, digits and hyphens"
+	for _, n := range []struct {
+		field, name, remedy string
+		ok                  func(string) bool
+	}{
+		{"metadata.namespace", r.Namespace, namespaceRemedy, isNamespace},
+		{"spec.targetNamespace", r.spec.TargetNamespace, namespaceRemedy, isNamespace},
+		{"spec.storageNamespace", r.spec.StorageNamespace, namespaceRemedy, isNamespace},
+		{"spec.releaseName", r.spec.ReleaseName, "Helm allows up to 53 lower case letters, digits, hyphens and periods",
+			func(name string) bool {
+				return len(name) <= maxReleaseName && chartutil.ValidateReleaseName(name) == nil
+			}},
+	} {
+		if n.name != "" && !strings.Contains(n.name, "${") && !n.ok(n.name) {
+			return fieldErrorf(n.field, "%q can't be one: %s", n.name, n.remedy)
+		}
+	}
+	return nil
+}
+
+func isNamespace(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }
 
 // Helm allows 53 characters for a release name. helm-controller cuts a longer one to 40,
 // and appends a hyphen and 12 hex digits of its SHA-256 (internal/release/name.go).

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,7 +60,7 @@ func (r *Release) helmRepository(o *object) (*helmRepository, error) {
 	}
 	u, err := url.Parse(spec.URL)
 	if err != nil || u.Host == "" {
-		return nil, fmt.Errorf("%s: spec.url: %q is no URL", what, spec.URL)
+		return nil, fmt.Errorf("%s: spec.url: %q is no URL; it may be http://, https:// or oci://", what, spec.URL)
 	}
 	switch isOCI := u.Scheme == "oci"; {
 	case isOCI != (spec.Type == "oci"):
@@ -116,7 +118,7 @@ var chartName = regexp.MustCompile(`^([-a-z0-9]+/?\.?)+$`)
 // chart returns the archive of a chart: of the version, or the latest in the range.
 func (h *helmRepository) chart(ctx context.Context, d *downloads, name, version string) ([]byte, error) {
 	if !chartName.MatchString(name) {
-		return nil, fmt.Errorf("chart %q is no name for a chart in a repository: lower case letters, digits, dashes, slashes and periods", name)
+		return nil, fieldErrorf("chart", "%q is no name for a chart in a repository: lower case letters, digits, dashes, slashes and periods", name)
 	}
 	if strings.HasPrefix(h.url, ociScheme) {
 		return h.ociChart(ctx, d, name, version)
@@ -127,7 +129,7 @@ func (h *helmRepository) chart(ctx context.Context, d *downloads, name, version 
 	}
 	entries, ok := index.Entries[name]
 	if !ok || len(entries) == 0 {
-		return nil, fmt.Errorf("repository %s has no chart %s", h.url, name)
+		return nil, fieldErrorf("chart", "repository %s has no chart %s; it has %s", h.url, name, some(slices.Sorted(maps.Keys(index.Entries))))
 	}
 	var versions []string
 	for _, e := range entries {
@@ -153,13 +155,16 @@ func (h *helmRepository) chart(ctx context.Context, d *downloads, name, version 
 	})
 }
 
-// some lists the first few of the versions.
-func some(versions []string) string {
+// some lists the first few versions or names.
+func some(all []string) string {
 	const most = 10
-	if len(versions) > most {
-		return strings.Join(versions[:most], ", ") + " and others"
+	switch {
+	case len(all) == 0:
+		return "none"
+	case len(all) > most:
+		return strings.Join(all[:most], ", ") + " and others"
 	}
-	return strings.Join(versions, ", ")
+	return strings.Join(all, ", ")
 }
 
 // key tells repositories with different credentials apart.

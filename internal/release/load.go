@@ -21,6 +21,7 @@ type Set struct {
 	releases []*Release
 	files    []File
 	problems []error
+	broken   map[string]bool // the files that problems are about
 
 	named *index // the objects under the paths or in the stream
 
@@ -51,7 +52,7 @@ func Load(paths []string, o Options) (*Set, error) {
 			seen[filepath.Clean(name)] = true
 			content, err := os.ReadFile(name)
 			if err != nil {
-				s.problems = append(s.problems, err)
+				s.problem(name, err)
 				continue
 			}
 			s.read(name, content)
@@ -87,7 +88,7 @@ func newSet(o Options) (*Set, error) {
 			return nil, fmt.Errorf("values from %q: want KIND/NAME, with ConfigMap or Secret for KIND", key)
 		}
 	}
-	return &Set{options: o, named: newIndex(), roots: map[string]*index{}, downloads: newDownloads(o)}, nil
+	return &Set{options: o, named: newIndex(), broken: map[string]bool{}, roots: map[string]*index{}, downloads: newDownloads(o)}, nil
 }
 
 // Releases returns the HelmReleases in the order of paths, files and documents.
@@ -98,6 +99,14 @@ func (s *Set) Files() []File { return s.files }
 
 // Problems are the files and documents that can't be read and may hold a HelmRelease.
 func (s *Set) Problems() []error { return s.problems }
+
+// Broken says whether a problem is about this file, as Files names it.
+func (s *Set) Broken(path string) bool { return s.broken[path] }
+
+func (s *Set) problem(path string, err error) {
+	s.problems = append(s.problems, err)
+	s.broken[path] = true
+}
 
 // read takes the objects of one file.
 func (s *Set) read(name string, content []byte) {
@@ -112,7 +121,7 @@ func (s *Set) read(name string, content []byte) {
 		m, err := parseDocument(d.text)
 		if err != nil {
 			if bytes.Contains(d.text, []byte(helmReleaseKind)) && !errors.Is(err, errNotAnObject) {
-				s.problems = append(s.problems, fmt.Errorf("%s: document %d, line %d: %w", name, d.number, d.line, err))
+				s.problem(name, fmt.Errorf("%s: document %d, line %d: %w", name, d.number, d.line, err))
 			}
 			s.named.unreadable = append(s.named.unreadable, name)
 			continue
@@ -131,7 +140,7 @@ func (s *Set) take(o *object) {
 	content, err := substitute(inFile, s.options.Vars)
 	if err != nil {
 		if isHelmRelease(o) {
-			s.problems = append(s.problems, fmt.Errorf("%s: HelmRelease %s: %w", o.place(), o.name, err))
+			s.problem(o.path, fmt.Errorf("%s: HelmRelease %s: %w", o.place(), o.name, err))
 		}
 		return
 	}
@@ -143,7 +152,7 @@ func (s *Set) take(o *object) {
 	if isHelmRelease(o) {
 		r, err := newRelease(s, o)
 		if err != nil {
-			s.problems = append(s.problems, fmt.Errorf("%s: %w", o.place(), err))
+			s.problem(o.path, fmt.Errorf("%s: %w", o.place(), err))
 			return
 		}
 		s.releases = append(s.releases, r)

@@ -56,6 +56,9 @@ func (h *helmRepository) ociChart(ctx context.Context, d *downloads, name, versi
 	tag := version
 	if _, err := parseVersion(version); err != nil {
 		if tag, err = d.latestTag(ctx, repository, version, "", helmChartLayer); err != nil {
+			if absent := (*noRepositoryError)(nil); errors.As(err, &absent) {
+				return nil, &fieldError{field: "chart", err: err}
+			}
 			return nil, fieldErrorf("version", "%w", err)
 		}
 	}
@@ -337,12 +340,22 @@ func layerOf(manifest ocispec.Manifest, mediaType string) (ocispec.Descriptor, e
 	return ocispec.Descriptor{}, fmt.Errorf("has no layer of type %s; it has %s", mediaType, strings.Join(found, ", "))
 }
 
+// A noRepositoryError says that a registry does not know the repository at all.
+type noRepositoryError struct{ name string }
+
+func (e *noRepositoryError) Error() string {
+	return fmt.Sprintf("there is no repository %s: look at the source's spec.url and at the chart's name", e.name)
+}
+
 // explain adds the remedy to a registry's refusal.
 func (r ociRepository) explain(reference string, err error) error {
 	if errors.Is(err, errdef.ErrNotFound) {
 		return fmt.Errorf("%s has no %s", r.name, reference)
 	}
 	response := (*errcode.ErrorResponse)(nil)
+	if errors.As(err, &response) && response.StatusCode == http.StatusNotFound {
+		return &noRepositoryError{r.name}
+	}
 	refused := errors.As(err, &response) && (response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden)
 	if refused || errors.Is(err, auth.ErrBasicCredentialNotFound) {
 		host, _, _ := strings.Cut(r.name, "/")

@@ -45,6 +45,19 @@ func TestReleaseNamesAndNamespaces(t *testing.T) {
 	}
 }
 
+func TestNamesThatCanNotBe(t *testing.T) {
+	for field, name := range map[string]string{
+		"targetNamespace": "Prod", "storageNamespace": "a_b", "releaseName": strings.Repeat("a", 54),
+	} {
+		t.Run(field, func(t *testing.T) {
+			files := merged(under("charts/web", webChart("1.0.0")), map[string]string{"apps/release.yaml": helmRelease(localChart + "  " + field + ": " + name + "\n")})
+			wantError(t, only(t, checkout(t, files), Options{}), "HelmRelease apps/web: spec."+field+": ", name, "lower case letters")
+		})
+	}
+	unknown := merged(under("charts/web", webChart("1.0.0")), map[string]string{"apps/release.yaml": helmRelease(localChart + "  storageNamespace: ${NAMESPACE}\n")})
+	render(t, only(t, checkout(t, unknown), Options{}))
+}
+
 func TestLoadFindsReleasesWhereverTheyAre(t *testing.T) {
 	dir := checkout(t, merged(under("charts/web", webChart("1.0.0")), map[string]string{
 		"charts/web/templates/hr.yaml": helmRelease(localChart), // a chart's template is none of ours

@@ -57,6 +57,9 @@ func (r *Release) run(ctx context.Context, v variation) (*Rendered, error) {
 		rendered.Namespace = "default"
 		rendered.warnf("metadata.namespace is missing and so taken to be default; if an overlay sets it, use --kustomization")
 	}
+	if err := r.checkNames(); err != nil {
+		return nil, err
+	}
 	values, warnings, err := r.values()
 	if err != nil {
 		return nil, err

@@ -206,6 +206,10 @@ secretGenerator:
 	}
 }
 
+func TestValuesFromNoName(t *testing.T) {
+	wantError(t, workloadRelease(t, "  valuesFrom: [{kind: Secret}]\n", Options{}), "HelmRelease apps/web", "spec.valuesFrom[0].name: is missing", "Secret")
+}
+
 func TestSuppliedValues(t *testing.T) {
 	dir := valuesCheckout(t, "  valuesFrom: [{kind: Secret, name: nowhere}]\n", map[string]string{
 		"apps/file.txt":   "greeting: supplied\n",

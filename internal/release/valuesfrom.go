@@ -22,6 +22,9 @@ func (r *Release) values() (values map[string]any, warnings []string, err error)
 		if ref.Kind != "ConfigMap" && ref.Kind != "Secret" {
 			return nil, nil, fieldErrorf(field+".kind", "%q is neither ConfigMap nor Secret", ref.Kind)
 		}
+		if ref.Name == "" {
+			return nil, nil, fieldErrorf(field+".name", "is missing: the %s that has the values", ref.Kind)
+		}
 		content, reason, warning, err := r.valuesObject(ref, key)
 		if err != nil {
 			return nil, nil, &fieldError{field: field, err: err}
