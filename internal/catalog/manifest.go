@@ -85,7 +85,7 @@ func VersionIn(dir string) (string, error) {
 		return "", err
 	}
 	if len(files) != 1 {
-		return "", fmt.Errorf("%s: %d files are called %s, want one: build the archives first", dir, len(files), ChecksumsName(bin, "VERSION"))
+		return "", fmt.Errorf("%s: %d files are called %s, want one: build the archives of one version into it, and of no other", dir, len(files), ChecksumsName(bin, "VERSION"))
 	}
 	name := strings.TrimPrefix(filepath.Base(files[0]), bin+"_")
 	return strings.TrimSuffix(name, "_checksums.txt"), nil
@@ -173,7 +173,7 @@ var (
 // builtins are the commands of the Flux CLI that a plugin can't be called like.
 var builtins = strings.Fields(`bootstrap build catalog check completion create debug delete diff envsubst
 	events export get help install list logs migrate plugin pull push reconcile resume stats suspend tag
-	trace tree uninstall version`)
+	trace tree trigger uninstall version`)
 
 // Validate says which of the catalog's rules the manifest breaks, all of them.
 func (p *Plugin) Validate() error {

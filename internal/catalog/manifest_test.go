@@ -146,21 +146,22 @@ func TestRulesOfTheCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	for field, spoil := range map[string]func(p *Plugin){
-		"apiVersion":            func(p *Plugin) { p.APIVersion = "v1" },
-		"kind":                  func(p *Plugin) { p.Kind = "plugin" },
-		"name":                  func(p *Plugin) { p.Name = "Checksum" },
-		"a command of the Flux": func(p *Plugin) { p.Name = "diff" },
-		"description":           func(p *Plugin) { p.Description = "" },
-		"homepage":              func(p *Plugin) { p.Homepage = "http://example.com" },
-		"source":                func(p *Plugin) { p.Source = "https://" },
-		"bin":                   func(p *Plugin) { p.Bin = "checksum" },
-		"versions is empty":     func(p *Plugin) { p.Versions = nil },
-		"version \"v1.2.3\"":    func(p *Plugin) { p.Versions[0].Version = "v1.2.3" },
-		"platforms is empty":    func(p *Plugin) { p.Versions[0].Platforms = nil },
-		"os \"plan9\"":          func(p *Plugin) { p.Versions[0].Platforms[0].OS = "plan9" },
-		"arch \"386\"":          func(p *Plugin) { p.Versions[0].Platforms[0].Arch = "386" },
-		"url":                   func(p *Plugin) { p.Versions[0].Platforms[0].URL = "a.tar.gz" },
-		"checksum":              func(p *Plugin) { p.Versions[0].Platforms[0].Checksum = strings.Repeat("a", 64) },
+		"apiVersion":                           func(p *Plugin) { p.APIVersion = "v1" },
+		"kind":                                 func(p *Plugin) { p.Kind = "plugin" },
+		"name":                                 func(p *Plugin) { p.Name = "Checksum" },
+		"\"diff\" is a command of the Flux":    func(p *Plugin) { p.Name = "diff" },
+		"\"trigger\" is a command of the Flux": func(p *Plugin) { p.Name = "trigger" },
+		"description":                          func(p *Plugin) { p.Description = "" },
+		"homepage":                             func(p *Plugin) { p.Homepage = "http://example.com" },
+		"source":                               func(p *Plugin) { p.Source = "https://" },
+		"bin":                                  func(p *Plugin) { p.Bin = "checksum" },
+		"versions is empty":                    func(p *Plugin) { p.Versions = nil },
+		"version \"v1.2.3\"":                   func(p *Plugin) { p.Versions[0].Version = "v1.2.3" },
+		"platforms is empty":                   func(p *Plugin) { p.Versions[0].Platforms = nil },
+		"os \"plan9\"":                         func(p *Plugin) { p.Versions[0].Platforms[0].OS = "plan9" },
+		"arch \"386\"":                         func(p *Plugin) { p.Versions[0].Platforms[0].Arch = "386" },
+		"url":                                  func(p *Plugin) { p.Versions[0].Platforms[0].URL = "a.tar.gz" },
+		"checksum":                             func(p *Plugin) { p.Versions[0].Platforms[0].Checksum = strings.Repeat("a", 64) },
 		"linux/amd64 is there twice": func(p *Plugin) {
 			v := &p.Versions[0]
 			v.Platforms = append(v.Platforms, v.Platforms[0])
