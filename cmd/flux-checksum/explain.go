@@ -181,6 +181,7 @@ func (r *explainRun) show(result *stamp.Result, name string) error {
 		return r.showJSON(result, name)
 	}
 	marked := *result.Plan
+	marked.Configs = consumed(result)
 	marked.Workloads = slices.Clone(marked.Workloads)
 	for i := range marked.Workloads {
 		w := &marked.Workloads[i]
@@ -199,6 +200,21 @@ func (r *explainRun) show(result *stamp.Result, name string) error {
 		}
 	}
 	return cli.ShowPlan(r.app.stdout, &marked, r.format)
+}
+
+// consumed are the config objects of a result with their consumers: a Secret that is left
+// out has those that it would have.
+func consumed(result *stamp.Result) []renderer.Config {
+	configs := slices.Clone(result.Plan.Configs)
+	for place := range result.LeftOut {
+		c := result.At(place)
+		for i := range configs {
+			if o := &configs[i]; o.Kind == c.Kind && o.Namespace == c.Namespace && o.Name == c.Name {
+				o.Consumers++
+			}
+		}
+	}
+	return configs
 }
 
 // A jsonReport is the report of CONTRACT.md section 9 with what only a second render tells.
@@ -224,7 +240,7 @@ type jsonConsumption struct {
 func (r *explainRun) showJSON(result *stamp.Result, name string) error {
 	report := jsonReport{
 		APIVersion: "helm-checksum/v1", Kind: "Report", Release: name,
-		Workloads: []jsonWorkload{}, Configs: result.Plan.Configs, Warnings: result.Plan.Warnings,
+		Workloads: []jsonWorkload{}, Configs: consumed(result), Warnings: result.Plan.Warnings,
 	}
 	for i, w := range result.Plan.Workloads {
 		jw := jsonWorkload{Workload: w, Consumes: []jsonConsumption{}}
