@@ -6,6 +6,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/helm-checksum/helm-checksum/renderer"
 )
 
 // A document is one YAML document of a file, read in two ways: as nodes, which have
@@ -13,57 +15,25 @@ import (
 type document struct {
 	number int // in the file, from 1
 	offset int // in the file
+	line   int // the first with content, in the file
 	text   *text
 	root   *yaml.Node
 	value  any
-	edits  []Edit // offsets are the document's
+	edits  []renderer.Edit // offsets are the document's
 
 	// changes make of what the document meant what it must mean after the edits.
 	changes []func(value any) any
 }
 
-var bom = []byte("\xef\xbb\xbf")
-
-// split returns the extents of a file's documents. A document begins with its
-// separator, --- at the start of a line, or after a line with ... .
-func split(src []byte) []Edit {
-	var docs []Edit
-	start := 0
-	if bytes.HasPrefix(src, bom) {
-		start = len(bom)
-	}
-	for at := start; at < len(src); {
-		next := len(src)
-		if i := bytes.IndexByte(src[at:], '\n'); i >= 0 {
-			next = at + i + 1
-		}
-		switch {
-		case marker(src[at:next], "---") && at > start:
-			docs = append(docs, Edit{Offset: start, Old: string(src[start:at])})
-			start = at
-		case marker(src[at:next], "..."):
-			docs = append(docs, Edit{Offset: start, Old: string(src[start:at])})
-			start = next
-		}
-		at = next
-	}
-	return append(docs, Edit{Offset: start, Old: string(src[start:])})
-}
-
-// marker says whether a line is a document marker.
-func marker(line []byte, mark string) bool {
-	rest, ok := bytes.CutPrefix(line, []byte(mark))
-	return ok && (len(rest) == 0 || isSpace(rest[0]))
-}
-
 // parse reads the documents of a file that mention word; others are not looked at.
 func parse(src []byte, word string) ([]*document, error) {
 	var docs []*document
-	for i, d := range split(src) {
-		if !bytes.Contains([]byte(d.Old), []byte(word)) {
+	for i, d := range renderer.Documents(src) {
+		content := src[d.Start:d.End]
+		if d.Line == 0 || !bytes.Contains(content, []byte(word)) {
 			continue
 		}
-		doc := &document{number: i + 1, offset: d.Offset, text: newText([]byte(d.Old))}
+		doc := &document{number: i + 1, offset: d.Start, line: d.Line, text: newText(content)}
 		var node yaml.Node
 		if err := yaml.Unmarshal(doc.text.src, &node); err != nil {
 			return nil, fmt.Errorf("document %d: %w", doc.number, err)

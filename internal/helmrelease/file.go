@@ -17,6 +17,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 	k8syaml "sigs.k8s.io/yaml"
+
+	"github.com/helm-checksum/helm-checksum/renderer"
 )
 
 const group = "helm.toolkit.fluxcd.io/"
@@ -64,8 +66,7 @@ func (f *File) find(d *document, node *yaml.Node, value any, path []any) {
 	apiVersion, _ := m["apiVersion"].(string)
 	kind, _ := m["kind"].(string)
 	if strings.HasPrefix(apiVersion, group) && kind == "HelmRelease" {
-		r := &Release{doc: d, node: node, path: path, value: m, Index: -1}
-		r.Line = 1 + bytes.Count(f.src[:d.offset+d.text.content()], []byte("\n"))
+		r := &Release{doc: d, node: node, path: path, value: m, Line: d.line, Index: -1}
 		if len(path) > 0 {
 			r.Index = path[len(path)-1].(int)
 		}
@@ -228,21 +229,22 @@ func (f *File) Bytes() ([]byte, error) { return rewrite(f.src, f.docs) }
 
 // rewrite applies the documents' edits to the file and checks what came out.
 func rewrite(src []byte, docs []*document) ([]byte, error) {
-	var edits []Edit
+	var edits []renderer.Edit
 	for _, d := range docs {
 		for _, e := range d.edits {
-			e.Offset += d.offset
+			e.Start += d.offset
+			e.End += d.offset
 			edits = append(edits, e)
 		}
 	}
 	if len(edits) == 0 {
 		return src, nil
 	}
-	out, err := Apply(src, edits)
+	out, err := renderer.ApplyEdits(src, edits)
 	if err != nil {
 		return nil, err
 	}
-	before, after := split(src), split(out)
+	before, after := renderer.Documents(src), renderer.Documents(out)
 	if len(before) != len(after) {
 		return nil, fmt.Errorf("the change would break the file into other documents")
 	}
@@ -251,7 +253,8 @@ func rewrite(src []byte, docs []*document) ([]byte, error) {
 			continue
 		}
 		var value any
-		if err := k8syaml.Unmarshal([]byte(after[d.number-1].Old), &value); err != nil {
+		now := after[d.number-1]
+		if err := k8syaml.Unmarshal(out[now.Start:now.End], &value); err != nil {
 			return nil, fmt.Errorf("document %d: after the change it would not be YAML any more: %w", d.number, err)
 		}
 		if !d.accept(value) {

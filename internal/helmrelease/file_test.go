@@ -82,7 +82,7 @@ var variants = []struct {
 	of   func([]byte) []byte
 }{
 	{"CRLF", func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n")) }},
-	{"BOM", func(b []byte) []byte { return append(bytes.Clone(bom), b...) }},
+	{"BOM", func(b []byte) []byte { return append([]byte("\ufeff"), b...) }},
 	{"no final newline", func(b []byte) []byte { return bytes.TrimRight(b, "\n") }},
 }
 

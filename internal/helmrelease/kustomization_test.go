@@ -163,21 +163,3 @@ func TestWriteFileKeepsTheModeAndLeavesNothingBehind(t *testing.T) {
 		t.Errorf("left behind: %v, %v", names, err)
 	}
 }
-
-func TestApplyRefusesWhatDoesNotFit(t *testing.T) {
-	for name, edits := range map[string][]Edit{
-		"overlap":    {{0, "ab", "x"}, {1, "b", "y"}},
-		"other text": {{0, "xx", "y"}},
-		"beyond":     {{2, "cd", "y"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if out, err := Apply([]byte("abc"), edits); err == nil {
-				t.Errorf("no error: %q", out)
-			}
-		})
-	}
-	out, err := Apply([]byte("abc"), []Edit{{2, "c", "C"}, {0, "", "1"}, {0, "", "2"}})
-	if err != nil || string(out) != "12abC" {
-		t.Errorf("%q, %v", out, err)
-	}
-}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/helm-checksum/helm-checksum/renderer"
 )
 
 // A listChange drops items of the list under a mapping's key and appends others.
@@ -61,7 +63,7 @@ func (d *document) edit(c listChange) error {
 }
 
 func (d *document) replace(from, to int, by string) {
-	d.edits = append(d.edits, Edit{Offset: from, Old: string(d.text.src[from:to]), New: by})
+	d.edits = append(d.edits, renderer.Edit{Start: from, End: to, Text: by})
 }
 
 // wholeFlow is the list after the change as a flow sequence.

@@ -56,20 +56,6 @@ func (t *text) lineEnd(at int) int {
 	return len(t.src)
 }
 
-// content is the offset of the first line that is no separator alone, comment or directive.
-func (t *text) content() int {
-	for _, at := range t.lines {
-		line := t.src[at:t.lineEnd(at)]
-		if marker(line, "---") {
-			line = line[3:]
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && line[0] != '%' {
-			return at
-		}
-	}
-	return 0
-}
-
 // indent is the number of spaces at the start of the line at offset at;
 // blank says that there is nothing else in it.
 func (t *text) indent(at int) (n int, blank bool) {

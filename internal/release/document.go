@@ -1,68 +1,31 @@
 package release
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/helm-checksum/helm-checksum/renderer"
 )
 
 // A document is one YAML document of a file or stream.
 type document struct {
-	number int // counted from 1, documents without content left out
+	number int // counted from 1
 	line   int // of its first line with content, counted from 1
 	text   []byte
 }
 
-// splitDocuments cuts a stream at its document markers: a line that starts with
-// --- or ... (YAML 1.2, section 9.1.2, forbids them inside any scalar).
+// splitDocuments returns the documents of a stream that have content.
 func splitDocuments(stream []byte) []document {
 	var docs []document
-	start, first := 0, 0 // offset of the document; its first line with content, 0 for none
-	flush := func(end int) {
-		if first > 0 {
-			docs = append(docs, document{number: len(docs) + 1, line: first, text: stream[start:end]})
+	for i, d := range renderer.Documents(stream) {
+		if d.Line > 0 {
+			docs = append(docs, document{number: i + 1, line: d.Line, text: stream[d.Start:d.End]})
 		}
-		first = 0
 	}
-	line := 0
-	for offset := 0; offset < len(stream); {
-		line++
-		next := len(stream)
-		if i := bytes.IndexByte(stream[offset:], '\n'); i >= 0 {
-			next = offset + i + 1
-		}
-		content := stream[offset:next]
-		if line == 1 {
-			content = bytes.TrimPrefix(content, []byte("\ufeff"))
-		}
-		switch {
-		case isMarker(content, "---"):
-			flush(offset)
-			start = offset
-			if rest := bytes.TrimSpace(content[3:]); len(rest) > 0 && rest[0] != '#' {
-				first = line
-			}
-		case isMarker(content, "..."):
-			flush(offset)
-			start = next
-		default:
-			c := bytes.TrimSpace(content)
-			if first == 0 && len(c) > 0 && c[0] != '#' && c[0] != '%' {
-				first = line
-			}
-		}
-		offset = next
-	}
-	flush(len(stream))
 	return docs
-}
-
-func isMarker(line []byte, marker string) bool {
-	rest, ok := bytes.CutPrefix(line, []byte(marker))
-	return ok && (len(rest) == 0 || strings.IndexByte(" \t\r\n", rest[0]) >= 0)
 }
 
 // An object is one Kubernetes object that was found in a file or stream.

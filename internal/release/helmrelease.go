@@ -18,8 +18,7 @@ import (
 type Release struct {
 	Name, Namespace string
 
-	// Path is the file, Doc the document in it (counted from 1, documents without
-	// content left out), Line the first line of that document with content (counted
+	// Path is the file, Doc the document in it (counted from 1), Line the first line of that document with content (counted
 	// from 1), and Index the item of a kind: List, else -1.
 	Path  string
 	Doc   int
