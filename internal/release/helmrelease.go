@@ -195,8 +195,8 @@ func (r *Release) setNames() {
 	}
 }
 
-// checkNames refuses names that the API server or Helm would. What variables in them stand
-// for may not be known.
+// checkNames refuses names that the API server or Helm would. What variables stand for may
+// not be known; only in the release's name Helm minds.
 func (r *Release) checkNames() error {
 	const namespaceRemedy = "a namespace is up to 63 lower case letters, digits and hyphens"
 	for _, n := range []struct {
@@ -215,7 +215,17 @@ func (r *Release) checkNames() error {
 			return fieldErrorf(n.field, "%q can't be one: %s", n.name, n.remedy)
 		}
 	}
-	return nil
+	if !strings.Contains(r.ReleaseName, "${") {
+		return nil
+	}
+	field := "metadata.name"
+	switch {
+	case r.spec.ReleaseName != "":
+		field = "spec.releaseName"
+	case strings.Contains(r.spec.TargetNamespace, "${"):
+		field = "spec.targetNamespace"
+	}
+	return fieldErrorf(field, "makes %s the release's name, with a variable that was not substituted: give it with --var or --vars-from", r.ReleaseName)
 }
 
 func isNamespace(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }

@@ -54,6 +54,9 @@ func TestNamesThatCanNotBe(t *testing.T) {
 			wantError(t, only(t, checkout(t, files), Options{}), "HelmRelease apps/web: spec."+field+": ", name, "lower case letters")
 		})
 	}
+	variable := merged(under("charts/web", webChart("1.0.0")), map[string]string{"apps/release.yaml": helmRelease(localChart + "  targetNamespace: ${NS}\n")})
+	wantError(t, only(t, checkout(t, variable), Options{}), "HelmRelease apps/web: spec.targetNamespace: makes ${NS}-web", "--var")
+	render(t, only(t, checkout(t, variable), Options{Vars: map[string]string{"NS": "prod"}}))
 	unknown := merged(under("charts/web", webChart("1.0.0")), map[string]string{"apps/release.yaml": helmRelease(localChart + "  storageNamespace: ${NAMESPACE}\n")})
 	render(t, only(t, checkout(t, unknown), Options{}))
 }
