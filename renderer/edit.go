@@ -2,7 +2,6 @@ package renderer
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,18 +11,12 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// A textEdit is a change of a text: the bytes from start to end give way to text.
-type textEdit struct {
-	start, end int
-	text       string
-}
-
 // appendEdits appends a text from an offset on, with edits made, to b.
-func appendEdits(b, text []byte, from int, edits []textEdit) []byte {
+func appendEdits(b, text []byte, from int, edits []Edit) []byte {
 	for _, e := range edits {
-		b = append(b, text[from:e.start]...)
-		b = append(b, e.text...)
-		from = e.end
+		b = append(b, text[from:e.Start]...)
+		b = append(b, e.Text...)
+		from = e.End
 	}
 	return append(b, text[from:]...)
 }
@@ -37,13 +30,13 @@ func (p *Plan) WriteTo(w io.Writer) (written int64, err error) {
 	}
 	from := 0
 	for _, e := range p.edits {
-		if put(w.Write(p.stream[from:e.start])); err == nil {
-			put(io.WriteString(w, e.text))
+		if put(w.Write(p.stream[from:e.Start])); err == nil {
+			put(io.WriteString(w, e.Text))
 		}
 		if err != nil {
 			return written, err
 		}
-		from = e.end
+		from = e.End
 	}
 	if from < len(p.stream) {
 		put(w.Write(p.stream[from:]))
@@ -76,28 +69,28 @@ func (w *workload) changes() bool {
 
 // editDocument returns the edits of one document: stamps in place if that does what
 // it should, else the document written anew from what it means.
-func (p *planner) editDocument(d *stampedDocument) ([]textEdit, error) {
+func (p *planner) editDocument(d *stampedDocument) ([]Edit, error) {
 	if edits, ok := p.editInPlace(d); ok && p.check(d, edits, d.byBlockReader) {
 		return edits, nil
 	}
-	for _, restyle := range []func(*stampedDocument) (textEdit, error){p.restyleYAML, p.restyleJSON} {
+	for _, restyle := range []func(*stampedDocument) (Edit, error){p.restyleYAML, p.restyleJSON} {
 		e, err := restyle(d)
-		if err == nil && p.check(d, []textEdit{e}, false) {
+		if err == nil && p.check(d, []Edit{e}, false) {
 			for _, w := range d.workloads {
 				w.Restyled = w.changes()
 			}
-			return []textEdit{e}, nil
+			return []Edit{e}, nil
 		}
 	}
 	return nil, failed(p.stream, d.document, "", nil, 0, errors.New("its stamps can't be written without changing more than them"))
 }
 
 // editInPlace collects the edits of a document's pod templates.
-func (p *planner) editInPlace(d *stampedDocument) ([]textEdit, bool) {
+func (p *planner) editInPlace(d *stampedDocument) ([]Edit, bool) {
 	if !d.byBlockReader && !p.locateByLibrary(d) {
 		return nil, false
 	}
-	var edits []textEdit
+	var edits []Edit
 	for _, w := range d.workloads {
 		if !w.changes() {
 			continue
@@ -111,9 +104,9 @@ func (p *planner) editInPlace(d *stampedDocument) ([]textEdit, bool) {
 		}
 		edits = append(edits, e...)
 	}
-	slices.SortStableFunc(edits, func(a, b textEdit) int { return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.end, b.end)) })
+	sortEdits(edits)
 	for i := 1; i < len(edits); i++ {
-		if edits[i].start < edits[i-1].end {
+		if edits[i].Start < edits[i-1].End {
 			return nil, false // two templates that are written in one place
 		}
 	}
@@ -170,7 +163,7 @@ func (p *planner) templatesOf(t *tree) []int32 {
 // check makes the edits and reads the document again: it must mean what it meant,
 // and have the stamps that it is to have. The block reader sees entries in the order
 // of the text, so it serves only where that stays, and where it read the input too.
-func (p *planner) check(d *stampedDocument, edits []textEdit, byBlockReader bool) bool {
+func (p *planner) check(d *stampedDocument, edits []Edit, byBlockReader bool) bool {
 	p.after = appendEdits(p.after[:0], p.stream[:d.end], d.body, edits)
 	after := p.after
 	print := d.print
@@ -206,7 +199,7 @@ func (p *planner) check(d *stampedDocument, edits []textEdit, byBlockReader bool
 }
 
 // restyleYAML writes a document anew, as YAML or, if it was JSON, as JSON.
-func (p *planner) restyleYAML(d *stampedDocument) (textEdit, error) {
+func (p *planner) restyleYAML(d *stampedDocument) (Edit, error) {
 	return p.restyle(d, func(text, j []byte) ([]byte, error) {
 		if json.Valid(text) {
 			return j, nil
@@ -216,15 +209,15 @@ func (p *planner) restyleYAML(d *stampedDocument) (textEdit, error) {
 }
 
 // restyleJSON writes a document anew as JSON, which is YAML too.
-func (p *planner) restyleJSON(d *stampedDocument) (textEdit, error) {
+func (p *planner) restyleJSON(d *stampedDocument) (Edit, error) {
 	return p.restyle(d, func(_, j []byte) ([]byte, error) { return j, nil })
 }
 
-func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte, error)) (textEdit, error) {
+func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte, error)) (Edit, error) {
 	text := p.stream[d.body:d.end]
 	t, err := readValues(text)
 	if err != nil {
-		return textEdit{}, err
+		return Edit{}, err
 	}
 	templates := p.templatesOf(t)
 	for i, w := range d.workloads {
@@ -239,10 +232,10 @@ func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte
 	if !t.deeper(root, maxIndented) {
 		var j bytes.Buffer
 		if err := json.Indent(&j, body, "", "  "); err != nil {
-			return textEdit{}, err
+			return Edit{}, err
 		}
 		if body, err = write(bytes.TrimSpace(text), j.Bytes()); err != nil {
-			return textEdit{}, err
+			return Edit{}, err
 		}
 	}
 	from, to := d.body, d.end
@@ -267,7 +260,7 @@ func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte
 	if i := bytes.LastIndex(p.stream[from:to], []byte("\n...")); i >= 0 && marker(p.stream[from+i+1:to]) == documentEnd {
 		to = from + i + 1
 	}
-	return textEdit{from, to, prefix + string(body)}, nil
+	return Edit{from, to, prefix + string(body)}, nil
 }
 
 // maxIndented is how deep a document is at most that is written with indentation,

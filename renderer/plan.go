@@ -28,7 +28,7 @@ type Plan struct {
 	Warnings  []string   `json:"warnings"`
 
 	stream []byte
-	edits  []textEdit
+	edits  []Edit
 
 	// sources holds, for each of Workloads and each of its Consumes, the object in
 	// the stream; nil if there is none.

@@ -332,8 +332,8 @@ func (l *locator) existing(n int32) bool {
 
 // edits returns what makes the site have exactly these stamps, where it was found to
 // have others.
-func (s *site) edits(stream []byte, found, stamps map[string]string) ([]textEdit, bool) {
-	var edits []textEdit
+func (s *site) edits(stream []byte, found, stamps map[string]string) ([]Edit, bool) {
+	var edits []Edit
 	missing := stamps
 	kept := -1 // the last entry that stays
 	var gone []int
@@ -357,7 +357,7 @@ func (s *site) edits(stream []byte, found, stamps map[string]string) ([]textEdit
 			if w.value.start == w.value.end {
 				value = " " + value
 			}
-			edits = append(edits, textEdit{w.value.start, w.value.end, value})
+			edits = append(edits, Edit{w.value.start, w.value.end, value})
 		}
 	}
 	if len(gone) > 0 {
@@ -369,7 +369,7 @@ func (s *site) edits(stream []byte, found, stamps map[string]string) ([]textEdit
 	}
 	if len(missing) > 0 {
 		if s.gap.end > s.gap.start && s.gap.end < s.at {
-			edits = append(edits, textEdit{s.gap.start, s.gap.end, ""})
+			edits = append(edits, Edit{s.gap.start, s.gap.end, ""})
 		}
 		edits = append(edits, s.insert(missing, kept))
 	}
@@ -384,7 +384,7 @@ func (s *site) value(checksum string) string {
 }
 
 // insert writes new stamps in the order of their keys.
-func (s *site) insert(stamps map[string]string, kept int) textEdit {
+func (s *site) insert(stamps map[string]string, kept int) Edit {
 	var b strings.Builder
 	keys := slices.Sorted(maps.Keys(stamps))
 	size := len(s.head) + len(s.tail)
@@ -416,16 +416,16 @@ func (s *site) insert(stamps map[string]string, kept int) textEdit {
 	if s.gap.end == s.at && s.gap.start < s.at {
 		start = s.gap.start
 	}
-	return textEdit{start, s.at, b.String()}
+	return Edit{start, s.at, b.String()}
 }
 
 // remove takes entries out of the map, of which kept is the last that stays.
-func (s *site) remove(stream []byte, gone []int, kept int, refilled bool) ([]textEdit, bool) {
-	var edits []textEdit
+func (s *site) remove(stream []byte, gone []int, kept int, refilled bool) ([]Edit, bool) {
+	var edits []Edit
 	if s.flow {
 		for _, i := range gone {
 			if i < kept {
-				edits = append(edits, textEdit{s.written[i].entry.start, s.written[i+1].entry.start, ""})
+				edits = append(edits, Edit{s.written[i].entry.start, s.written[i+1].entry.start, ""})
 			}
 		}
 		if last := gone[len(gone)-1]; last > kept {
@@ -436,7 +436,7 @@ func (s *site) remove(stream []byte, gone []int, kept int, refilled bool) ([]tex
 			if start < 0 {
 				return nil, false
 			}
-			edits = append(edits, textEdit{start, s.written[last].entry.end, ""})
+			edits = append(edits, Edit{start, s.written[last].entry.end, ""})
 		}
 		return edits, true
 	}
@@ -450,13 +450,13 @@ func (s *site) remove(stream []byte, gone []int, kept int, refilled bool) ([]tex
 		if len(bytes.Trim(stream[start:e.start], " ")) > 0 {
 			return nil, false
 		}
-		edits = append(edits, textEdit{start, end, ""})
+		edits = append(edits, Edit{start, end, ""})
 	}
 	if kept < 0 && !refilled {
 		if s.colon < 0 {
 			return nil, false
 		}
-		edits = append(edits, textEdit{s.colon, s.colon, " {}"})
+		edits = append(edits, Edit{s.colon, s.colon, " {}"})
 	}
 	return edits, true
 }

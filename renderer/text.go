@@ -59,16 +59,21 @@ type Edit struct {
 // any order; insertions at one place keep theirs. Edits that overlap, or are not about the
 // text, are an error.
 func ApplyEdits(text []byte, edits []Edit) ([]byte, error) {
-	sorted := slices.Clone(edits)
-	slices.SortStableFunc(sorted, func(a, b Edit) int { return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End)) })
-	own := make([]textEdit, 0, len(sorted))
+	edits = slices.Clone(edits)
+	sortEdits(edits)
 	from := 0
-	for _, e := range sorted {
+	for _, e := range edits {
 		if e.Start < from || e.End < e.Start || e.End > len(text) {
 			return nil, fmt.Errorf("an edit of the bytes from %d to %d overlaps another or is outside of the text", e.Start, e.End)
 		}
 		from = e.End
-		own = append(own, textEdit{e.Start, e.End, e.Text})
 	}
-	return appendEdits(nil, text, 0, own), nil
+	return appendEdits(nil, text, 0, edits), nil
+}
+
+// sortEdits puts edits into the order of the text; insertions at one place keep theirs.
+func sortEdits(edits []Edit) {
+	slices.SortStableFunc(edits, func(a, b Edit) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+	})
 }
