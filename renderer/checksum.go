@@ -133,9 +133,10 @@ func AnnotationKey(kind, name, otherNamespace string) string {
 	if kind == secretKind {
 		prefix = stampSecret
 	}
-	part := []rune(prefix[len(annotationPrefix):] + name)
+	key := prefix + name
+	part := []rune(key[len(annotationPrefix):])
 	if len(part) <= maxNamePart && otherNamespace == "" {
-		return prefix + name
+		return key
 	}
 	tag := sha256.Sum256([]byte(otherNamespace + "/" + name))
 	return annotationPrefix + string(part[:min(len(part), keptNamePart)]) + "-" + hex.EncodeToString(tag[:])[:tagDigits]

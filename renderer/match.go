@@ -116,6 +116,7 @@ func (p *planner) match() error {
 			w.Note = ""
 		}
 		p.plan.sources = append(p.plan.sources, sources)
+		w.refs = nil
 	}
 	return errors.Join(errs...)
 }
