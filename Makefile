@@ -43,7 +43,7 @@ clean: ## remove bin/ and dist/
 
 -include $(wildcard */*.mk)
 
-e2e: ## end to end on a real API server with Helm 3 and 4 (builds it once: minutes)
+e2e: helm ## end to end on a real API server with Helm 3 and 4 (builds it once: many minutes)
 	go test -tags e2e -count=1 -timeout 40m ./e2e
 
 cluster: ## run that control plane until Ctrl-C and print how to reach it

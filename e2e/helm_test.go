@@ -3,10 +3,11 @@
 package e2e
 
 import (
-	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,62 +17,51 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/helm-checksum/helm-checksum/internal/controlplane"
+	"github.com/helm-checksum/helm-checksum/internal/realhelm"
 )
 
-// A helm is a major version of Helm and the way it is told of a post-renderer.
-type helm struct {
-	name string
-	// env names a variable with the path of a binary to use instead of building one.
-	env, pkg string
-	// postRenderer prepares the product as a post-renderer and returns Helm's arguments for it.
-	postRenderer func(t *testing.T, h *helmEnvironment, binary string) []string
-}
-
-var helm3 = helm{"helm3", "HELM3", "helm.sh/helm/v3/cmd/helm", func(_ *testing.T, _ *helmEnvironment, binary string) []string {
-	return []string{"--post-renderer", binary}
-}}
-
-// Helm 4 takes plugins only.
-var helm4 = helm{"helm4", "HELM4", "helm.sh/helm/v4/cmd/helm", func(t *testing.T, h *helmEnvironment, binary string) []string {
-	dir := filepath.Join(h.dir, "plugins", "checksum")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	manifest := fmt.Sprintf("apiVersion: v1\ntype: postrenderer/v1\nname: checksum\nversion: 0.1.0\nruntime: subprocess\nruntimeConfig: {platformCommand: [{command: %q}]}\n", binary)
-	if err := os.WriteFile(filepath.Join(dir, "plugin.yaml"), []byte(manifest), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return []string{"--post-renderer", "checksum"}
-}}
-
-// binary returns the path of Helm, built from the module tools unless the environment names one.
-func (h helm) binary(t *testing.T) string {
-	t.Helper()
-	if path := os.Getenv(h.env); path != "" {
-		return path
-	}
-	path, err := controlplane.BuildTool(t.Context(), h.name, h.pkg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// A helmEnvironment is Helm with nothing of the user's, for one namespace.
+// A helmEnvironment is a real Helm with nothing of the user's, and this tool as its plugin,
+// for one namespace.
 type helmEnvironment struct {
 	t         *testing.T
 	binary    string
-	dir       string
 	namespace string
+	// postRenderer is the argument that names this tool: Helm 3 takes programs, Helm 4 plugins.
+	postRenderer string
 }
 
-func newHelm(t *testing.T, h helm, namespace string) *helmEnvironment {
-	e := &helmEnvironment{t: t, binary: h.binary(t), dir: t.TempDir(), namespace: namespace}
-	for _, name := range []string{"CACHE_HOME", "CONFIG_HOME", "DATA_HOME"} {
-		t.Setenv("HELM_"+name, filepath.Join(e.dir, strings.ToLower(name)))
+// newHelm returns the Helm of a major version. Its plugin is installed as a user does it,
+// from a release archive.
+func newHelm(t *testing.T, major int, namespace string) *helmEnvironment {
+	t.Helper()
+	binary, err := realhelm.Path(major)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Setenv("HELM_PLUGINS", filepath.Join(e.dir, "plugins"))
+	archive, err := product()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"CACHE_HOME", "CONFIG_HOME", "DATA_HOME"} {
+		t.Setenv("HELM_"+name, filepath.Join(dir, strings.ToLower(name)))
+	}
+	t.Setenv("HELM_PLUGINS", filepath.Join(dir, "data_home", "plugins"))
+	e := &helmEnvironment{t: t, binary: binary, namespace: namespace}
+	e.run("plugin", "install", archive)
+	if major == 3 {
+		e.postRenderer = "--post-renderer=" + filepath.Join(archive, "bin", "helm-checksum")
+		return e
+	}
+	e.postRenderer = "--post-renderer=helm-checksum"
+	// The plugin's hook makes this link, unless it finds a Helm 3 on PATH that may use the same
+	// directory, which this one's does not.
+	link := filepath.Join(os.Getenv("HELM_PLUGINS"), "helm-checksum-postrenderer")
+	if _, err := os.Lstat(link); os.IsNotExist(err) {
+		if err := os.Symlink(filepath.Join("helm-checksum", "plugin", "postrenderer"), link); err != nil {
+			t.Fatal(err)
+		}
+	}
 	return e
 }
 
@@ -80,11 +70,38 @@ func (e *helmEnvironment) run(args ...string) string {
 	return command(e.t, "", e.binary, append(args, "--namespace", e.namespace)...)
 }
 
-// product is the path of helm-checksum, built once from this tree.
+// product is a folder that holds what a release archive does, built once from this tree.
 var product = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(cluster.Dir, "helm-checksum")
-	return path, controlplane.Run(context.Background(), "..", "go", "build", "-o", path, "./cmd/helm-checksum")
+	dir := filepath.Join(cluster.Dir, "helm-checksum")
+	manifest, err := os.ReadFile("../plugin.yaml")
+	if err != nil {
+		return "", err
+	}
+	version := regexp.MustCompile(`(?m)^version: *(.+)$`).FindSubmatch(manifest)
+	if version == nil {
+		return "", errors.New("plugin.yaml has no version")
+	}
+	if err := os.CopyFS(filepath.Join(dir, "plugin"), os.DirFS("../plugin")); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "plugin.yaml"), manifest, 0o644); err != nil {
+		return "", err
+	}
+	_, err = started.run("", "go", "build", "-o", filepath.Join(dir, "bin")+string(filepath.Separator),
+		"-ldflags", "-X github.com/helm-checksum/helm-checksum/internal/cli.version="+string(version[1]),
+		"../cmd/helm-checksum", "../cmd/flux-checksum")
+	return dir, err
 })
+
+// fluxChecksum is the path of the program.
+func fluxChecksum(t *testing.T) string {
+	t.Helper()
+	dir, err := product()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "bin", "flux-checksum")
+}
 
 const (
 	chart   = "testdata/chart"
@@ -205,15 +222,11 @@ func replicaSets(t *testing.T, namespace, name string) int {
 }
 
 func TestHelmUpgradeRollsExactlyTheConsumers(t *testing.T) {
-	binary, err := product()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, version := range []helm{helm3, helm4} {
-		t.Run(version.name, func(t *testing.T) {
+	for _, major := range []int{3, 4} {
+		t.Run(fmt.Sprintf("Helm %d", major), func(t *testing.T) {
 			ns, elsewhere := newNamespace(t, nil), newNamespace(t, nil)
-			h := newHelm(t, version, ns)
-			common := append(version.postRenderer(t, h, binary), "--set", "elsewhere="+elsewhere)
+			h := newHelm(t, major, ns)
+			common := []string{h.postRenderer, "--set", "elsewhere=" + elsewhere}
 			upgrade := func(set ...string) func() {
 				return func() {
 					args := append([]string{"upgrade", release, chart}, common...)

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/helm-checksum/helm-checksum/internal/controlplane"
 )
@@ -28,6 +29,16 @@ func TestMain(m *testing.M) {
 func run(m *testing.M) (code int) {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
+	// make and the go command pass no signal on when one of them alone is told to end.
+	go func() {
+		for parent := os.Getppid(); ctx.Err() == nil; time.Sleep(time.Second) {
+			if os.Getppid() != parent {
+				cancel()
+			}
+		}
+	}()
+	started = &programs{ctx: ctx}
+	defer started.wait()
 	var err error
 	if cluster, err = controlplane.Start(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "starting the control plane:", err)
@@ -41,6 +52,7 @@ func run(m *testing.M) (code int) {
 	}()
 	// Whatever the tests start finds the cluster, and nothing of the user's.
 	os.Setenv("KUBECONFIG", cluster.Kubeconfig)
+	os.Setenv("TMPDIR", cluster.Dir)
 	os.Setenv("PATH", filepath.Dir(cluster.Kubectl)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	done := make(chan int, 1)
 	go func() { done <- m.Run() }()
@@ -48,7 +60,7 @@ func run(m *testing.M) (code int) {
 	case code = <-done:
 		return code
 	case <-ctx.Done():
-		fmt.Fprintln(os.Stderr, "interrupted")
+		fmt.Fprintln(os.Stderr, "interrupted: ending what was started")
 		return 1
 	}
 }

@@ -14,7 +14,7 @@ import (
 func TestPolicyRollsInTheSameHelm4Upgrade(t *testing.T) {
 	usePolicy(t, policy.Options{})
 	ns, elsewhere := newNamespace(t, policyLabel), newNamespace(t, nil)
-	h := newHelm(t, helm4, ns)
+	h := newHelm(t, 4, ns)
 	upgrade := func(set string) func() {
 		return func() { h.run("upgrade", release, chart, "--set", "elsewhere="+elsewhere, "--set", set) }
 	}
@@ -40,14 +40,10 @@ func TestPolicyRollsInTheSameHelm4Upgrade(t *testing.T) {
 }
 
 func TestPolicyAndPostRendererTogetherRollOnce(t *testing.T) {
-	binary, err := product()
-	if err != nil {
-		t.Fatal(err)
-	}
 	usePolicy(t, policy.Options{})
 	ns, elsewhere := newNamespace(t, policyLabel), newNamespace(t, nil)
-	h := newHelm(t, helm4, ns)
-	common := append(helm4.postRenderer(t, h, binary), "--set", "elsewhere="+elsewhere)
+	h := newHelm(t, 4, ns)
+	common := []string{h.postRenderer, "--set", "elsewhere=" + elsewhere}
 	h.run(append([]string{"install", release, chart}, common...)...)
 	upgrade := func(set string) func() {
 		return func() { h.run(append([]string{"upgrade", release, chart, "--set", set}, common...)...) }

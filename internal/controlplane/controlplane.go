@@ -155,7 +155,7 @@ func (c *Cluster) start(name string, arguments []string) error {
 }
 
 // patience is how long Start waits for one step on a slow machine.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // wait calls check until it returns no error. It gives up when ctx or its patience
 // ends, or as soon as a process has died.
