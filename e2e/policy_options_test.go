@@ -206,25 +206,22 @@ func TestPolicyStampsCustomResourcesThatWereAskedFor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := parse(t, fmt.Sprintf("apiVersion: %s\nkind: %s\nmetadata: {name: x}\nspec:\n%s\n", c.apiVersion, c.kind, c.body))
-			var out *unstructured.Unstructured
 			// A new definition takes a moment to be served, and known to the policies.
 			eventually(t, func() (amiss string) {
-				var err error
-				out, err = resourceFor(t, ns, o).Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{"All"}})
-				if err != nil {
+				out, err := resourceFor(t, ns, o).Create(t.Context(), o, metav1.CreateOptions{DryRun: []string{"All"}})
+				switch {
+				case err != nil:
 					return err.Error()
+				case c.path == "" && strings.Contains(string(toJSON(t, out)), "-version."):
+					t.Fatalf("stamped, want none: %s", toJSON(t, out))
+				case c.path == "":
+					return ""
+				}
+				if got := stampsOf(annotationsAt(t, out, strings.Split(c.path, ".")...)); got != c.want {
+					return fmt.Sprintf("stamped for %q, want %q", got, c.want)
 				}
 				return ""
 			})
-			if c.path == "" {
-				if strings.Contains(string(toJSON(t, out)), "-version.") {
-					t.Errorf("stamped, want none: %s", toJSON(t, out))
-				}
-				return
-			}
-			if got := stampsOf(annotationsAt(t, out, strings.Split(c.path, ".")...)); got != c.want {
-				t.Errorf("stamped for %q, want %q", got, c.want)
-			}
 		})
 	}
 }

@@ -30,13 +30,15 @@ func TestPolicyRemovedAndAppliedAgainIsFrozenUntilTheAPIServerRestarts(t *testin
 	if d := cmp.Diff(old, templateAnnotations(t, removed)); d != "" || removed.GetGeneration() != first.GetGeneration() {
 		t.Errorf("removing the policies rolls at the next apply:\n%s", d)
 	}
+	changed, rotated := apply(t, ns, configMap("config", "2")), apply(t, ns, secretObject("config", "2"))
 	fresh := map[string]string{
-		"helm-checksum/configmap-version.config": apply(t, ns, configMap("config", "2")).GetResourceVersion(),
-		"helm-checksum/secret-version.config":    apply(t, ns, secretObject("config", "2")).GetResourceVersion(),
+		"helm-checksum/configmap-version.config": changed.GetResourceVersion(),
+		"helm-checksum/secret-version.config":    rotated.GetResourceVersion(),
 	}
 
 	usePolicy(t, policy.Options{})
-	time.Sleep(2 * time.Second) // more than enough for a copy that is refreshed
+	settle(t, rotated)
+	time.Sleep(2 * time.Second) // for the ConfigMap's copy, were it refreshed
 	// The API server watches Secrets for itself, too, and does not stop doing so.
 	want := map[string]string{
 		"helm-checksum/configmap-version.config": old["helm-checksum/configmap-version.config"],

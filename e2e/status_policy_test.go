@@ -27,7 +27,7 @@ func TestStatusNoticesAFrozenPolicy(t *testing.T) {
 	}
 	rollOut := func(n int) {
 		apply(t, ns, revision(n))
-		command(t, "", "kubectl", "-n", ns, "rollout", "status", "deployment/web", "--timeout=1m")
+		command(t, "", "kubectl", "-n", ns, "rollout", "status", "deployment/web", "--timeout="+patience.String())
 		waitForPods(t, ns, 1)
 	}
 	look := func() *live.Report { return statusOf(t, cluster.Config, live.Options{Namespaces: []string{ns}}) }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -103,7 +102,7 @@ func waitForPods(t *testing.T, namespace string, pods int) {
 		}
 		return ""
 	})
-	time.Sleep(1100 * time.Millisecond)
+	nextSecond()
 }
 
 func deletePods(t *testing.T, namespace, app string) {
@@ -190,7 +189,7 @@ func TestStatusTellsEveryStateApartInOneRun(t *testing.T) {
 	kubectlPatch(t, ns, "configmap", "live", "LEVEL", "debug")
 	kubectlPatch(t, ns, "configmap", "by-init", "LEVEL", "debug")
 	kubectlPatch(t, ns, "secret", "rotated", "PASSWORD", "two")
-	time.Sleep(1100 * time.Millisecond)
+	nextSecond()
 	kubectlPatch(t, ns, "configmap", "reverted", "LEVEL", "info")
 	deletePods(t, ns, "drifted")
 	command(t, "", cluster.Kubectl, "--kubeconfig", cluster.Kubeconfig, "-n", ns, "scale", "deployment", "scaled", "--replicas=2")
