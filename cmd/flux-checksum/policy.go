@@ -66,7 +66,7 @@ Only --check talks to a cluster. They need Kubernetes ` + policy.MinimumVersion 
 	flags.BoolVar(&secrets, "secrets", true, "stamp for Secrets, too")
 	flags.StringSliceVar(&options.Kinds, "kinds", nil,
 		fmt.Sprintf("custom resources to stamp as well: %s", strings.Join(policy.Families(), ", ")))
-	flags.StringArrayVar(&options.Workloads, "workload", nil, "another kind with a pod template, as GROUP/KIND=PATH (repeatable)")
+	flags.StringSliceVar(&options.Workloads, "workload", nil, "another kind with a pod template, as GROUP/KIND=PATH (repeatable)")
 	flags.BoolVar(&options.AlsoStamped, "also-stamped", false, "stamp also for objects that a checksum stamp is there for")
 	flags.StringVar(&options.FailurePolicy, "failure-policy", policy.Ignore,
 		"what becomes of a request when a policy can't be evaluated: "+policy.Ignore+" or "+policy.Fail)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -40,12 +39,7 @@ rolls the pods that read it, and no others.`,
 		},
 		Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: a.name},
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
-			// The post-renderer stamps for Secrets by default. A variable that says so for it
-			// is no wish to have their checksums in Git.
-			environ := slices.DeleteFunc(slices.Clone(a.environ), func(e string) bool {
-				return e == cli.EnvPrefix+"SECRETS=true"
-			})
-			warnings, err := cli.ApplyEnvironment(environ, cmd.Flags(), otherVariables...)
+			warnings, err := cli.ApplyEnvironment(variables(cmd, a.environ), cmd.Flags(), otherVariables...)
 			for _, w := range warnings {
 				a.warn("%s", w)
 			}

@@ -41,6 +41,10 @@ func newStatusCommand() *cobra.Command {
 ConfigMap or Secret that has changed since? RELEASE, the name of a Helm release or of a
 HelmRelease, narrows it to the workloads of that one.
 
+HELM_CHECKSUM_... variables stand for flags, as for the other commands. Those that say how to
+render, HELM_CHECKSUM_STRICT and HELM_CHECKSUM_NAMESPACE among them, are passed over:
+--strict and --namespace mean something else here.
+
 Exit code: 0 nothing is stale, 1 something is stale or missing, 2 no answer.`,
 		Example: `  status -n shop                  the namespace shop
   status web -n shop              the release web in it
