@@ -347,7 +347,7 @@ func TestChartSourcesThatAreMissingOrWrong(t *testing.T) {
 	}{
 		{"no HelmRepository", noRepository, []string{"spec.chart.spec.sourceRef", "HelmRepository charts was not found", "--chart apps/web=PATH"}},
 		{"type and URL", otherType, []string{"HelmRepository charts", "spec.type", "spec.url"}},
-		{"unreachable", httpRelease("http://127.0.0.1:1", "1.0.0", ""), []string{"127.0.0.1:1", "refused"}},
+		{"unreachable", httpRelease("http://127.0.0.1:1", "1.0.0", ""), []string{"127.0.0.1:1", "refused", "spec.url", "--chart"}},
 		{"no index", httpRelease(server.URL+"/none", "1.0.0", ""), []string{"/none/index.yaml", "404"}},
 		{"no such chart in the source", map[string]string{"apps/release.yaml": helmRelease(localChart)}, []string{"no chart at charts/web", "--source GitRepository/repo=DIR"}},
 		{"a directory that is no chart", map[string]string{"apps/release.yaml": helmRelease(localChart), "charts/web/x.yaml": ""}, []string{"no Chart.yaml"}},
@@ -447,7 +447,7 @@ func TestOCIHelmRepository(t *testing.T) {
 			t.Errorf("%s resolves to %s, want %s", version, got, want)
 		}
 	}
-	wantError(t, release("7.0.0"), "HelmRelease apps/web", "spec.chart.spec", "has no 7.0.0")
+	wantError(t, release("7.0.0"), "HelmRelease apps/web", "spec.chart.spec.version: ", "has no 7.0.0; it has the tags 1.0.0")
 	absent := httpRelease("oci://"+host+"/elsewhere", "1.x", "")
 	absent["sources/charts.yaml"] += "  type: oci\n  insecure: true\n"
 	wantError(t, only(t, checkout(t, absent), Options{}), "spec.chart.spec.chart: there is no repository "+host+"/elsewhere/web", "spec.url")
@@ -485,9 +485,9 @@ func TestOCIRepository(t *testing.T) {
 		}
 	}
 	for ref, parts := range map[string][]string{
-		`{tag: 9.9.9}`:  {"OCIRepository web", "spec.ref", "has no 9.9.9"},
+		`{tag: 9.9.9}`:  {"OCIRepository web", "spec.ref.tag", "has no 9.9.9; it has the tags 1.0.0, 1.2.0, 2.0.0"},
 		`{semver: 9.x}`: {"spec.ref.semver", `"9.x"`, "1.2.0"},
-		`{digest: "sha256:` + strings.Repeat("0", 64) + `"}`:     {"spec.ref", "has no sha256:"},
+		`{digest: "sha256:` + strings.Repeat("0", 64) + `"}`:     {"spec.ref.digest", "has no sha256:", "1.2.0"},
 		"{tag: 1.0.0}\n  layerSelector: {mediaType: text/plain}": {"no layer of type text/plain"},
 	} {
 		wantError(t, only(t, checkout(t, ociRelease(host, ref, "")), Options{}), append(parts, "HelmRelease apps/web")...)

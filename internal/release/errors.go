@@ -1,6 +1,10 @@
 package release
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"net"
+)
 
 // A fieldError is about one field of a HelmRelease.
 type fieldError struct {
@@ -19,6 +23,15 @@ func (e *fieldError) Unwrap() error { return e.err }
 
 func fieldErrorf(field, format string, args ...any) error {
 	return &fieldError{field: field, err: fmt.Errorf(format, args...)}
+}
+
+// reached adds what to do to the error of a server that can't be reached.
+func reached(err error) error {
+	var failed net.Error
+	if !errors.As(err, &failed) {
+		return err
+	}
+	return fmt.Errorf("%w; look at the source's spec.url, and whether this machine reaches it; --chart [NAMESPACE/]NAME=PATH renders a copy", err)
 }
 
 type errorString string

@@ -224,7 +224,7 @@ func (h *helmRepository) get(ctx context.Context, d *downloads, address string, 
 	}
 	response, err := (&http.Client{Transport: transport}).Do(request)
 	if err != nil {
-		return nil, err
+		return nil, reached(err)
 	}
 	defer response.Body.Close()
 	switch response.StatusCode {

@@ -56,14 +56,25 @@ func (h *helmRepository) ociChart(ctx context.Context, d *downloads, name, versi
 	tag := version
 	if _, err := parseVersion(version); err != nil {
 		if tag, err = d.latestTag(ctx, repository, version, "", helmChartLayer); err != nil {
-			if absent := (*noRepositoryError)(nil); errors.As(err, &absent) {
-				return nil, &fieldError{field: "chart", err: err}
-			}
-			return nil, fieldErrorf("version", "%w", err)
+			return nil, ociChartField(err, "version")
 		}
 	}
 	p, err := d.pullChart(ctx, repository, tagOfVersion(tag), helmChartLayer)
+	var noReference *noReferenceError
+	var noRepository *noRepositoryError
+	if errors.As(err, &noReference) || errors.As(err, &noRepository) {
+		err = ociChartField(err, "version")
+	}
 	return p.content, err
+}
+
+// ociChartField says which field of the chart an error is about: where there is no
+// repository of that name, the chart's.
+func ociChartField(err error, field string) error {
+	if absent := (*noRepositoryError)(nil); errors.As(err, &absent) {
+		field = "chart"
+	}
+	return &fieldError{field: field, err: err}
 }
 
 // A registry allows no + in a tag; Helm writes _ for it.
@@ -150,21 +161,25 @@ func (r *Release) fromOCIObject(ctx context.Context, o *object) (chartSource, er
 		}
 	}
 	d := r.set.downloads
-	tag := "latest"
+	tag, field := "latest", "spec.ref"
 	switch {
 	case spec.Ref.Digest != "":
-		tag = spec.Ref.Digest
+		tag, field = spec.Ref.Digest, "spec.ref.digest"
 	case spec.Ref.SemVer != "":
 		var err error
 		if tag, err = d.latestTag(ctx, repository, spec.Ref.SemVer, spec.Ref.SemverFilter, spec.LayerSelector.MediaType); err != nil {
 			return chartSource{}, fieldErrorf("spec.ref.semver", "%w", err)
 		}
+		field = "spec.ref.semver"
 	case spec.Ref.Tag != "":
-		tag = spec.Ref.Tag
+		tag, field = spec.Ref.Tag, "spec.ref.tag"
 	}
 	p, err := d.pullChart(ctx, repository, tag, spec.LayerSelector.MediaType)
+	if absent := (*noRepositoryError)(nil); errors.As(err, &absent) {
+		field = "spec.url"
+	}
 	if err != nil {
-		return chartSource{}, fmt.Errorf("spec.ref: %w", err)
+		return chartSource{}, fieldErrorf(field, "%w", err)
 	}
 	source := chartSource{archive: p.content}
 	ch, err := source.load("")
@@ -231,8 +246,8 @@ func (d *downloads) registryCredentials(r ociRepository) (auth.CredentialFunc, e
 	return orascredentials.Credential(orascredentials.NewStoreWithFallbacks(store, docker)), nil
 }
 
-// latestTag returns the highest tag in a version range. Only tags of charts write + as _.
-func (d *downloads) latestTag(ctx context.Context, r ociRepository, wanted, filter, mediaType string) (string, error) {
+// tags returns all tags of a repository.
+func (d *downloads) tags(ctx context.Context, r ociRepository) ([]string, error) {
 	list, err := d.once("tags:"+r.key(), func() ([]byte, error) {
 		client, err := d.client(r)
 		if err != nil {
@@ -244,15 +259,22 @@ func (d *downloads) latestTag(ctx context.Context, r ociRepository, wanted, filt
 			return nil
 		})
 		if err != nil {
-			return nil, r.explain("tags", err)
+			return nil, r.explain(err)
 		}
 		return json.Marshal(all)
 	})
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	var tags []string
-	if err := json.Unmarshal(list, &tags); err != nil {
+	err = json.Unmarshal(list, &tags)
+	return tags, err
+}
+
+// latestTag returns the highest tag in a version range. Only tags of charts write + as _.
+func (d *downloads) latestTag(ctx context.Context, r ociRepository, wanted, filter, mediaType string) (string, error) {
+	tags, err := d.tags(ctx, r)
+	if err != nil {
 		return "", err
 	}
 	match, err := regexp.Compile(filter)
@@ -289,12 +311,15 @@ func (d *downloads) pullChart(ctx context.Context, r ociRepository, reference, m
 	}
 	text, err := d.once("manifest:"+r.key()+" "+reference, func() ([]byte, error) {
 		descriptor, err := client.Resolve(ctx, reference)
+		if errors.Is(err, errdef.ErrNotFound) {
+			return nil, d.missing(ctx, r, reference)
+		}
 		if err != nil {
-			return nil, r.explain(reference, err)
+			return nil, r.explain(err)
 		}
 		manifest, err := content.FetchAll(ctx, client, descriptor)
 		if err != nil {
-			return nil, r.explain(reference, err)
+			return nil, r.explain(err)
 		}
 		return manifest, nil
 	})
@@ -317,7 +342,7 @@ func (d *downloads) pullChart(ctx context.Context, r ociRepository, reference, m
 		return d.verified(layer.Digest.String(), r.name+":"+reference, func() ([]byte, error) {
 			blob, err := content.FetchAll(ctx, client, layer)
 			if err != nil {
-				return nil, r.explain(reference, err)
+				return nil, r.explain(err)
 			}
 			return blob, nil
 		})
@@ -347,11 +372,27 @@ func (e *noRepositoryError) Error() string {
 	return fmt.Sprintf("there is no repository %s: look at the source's spec.url and at the chart's name", e.name)
 }
 
-// explain adds the remedy to a registry's refusal.
-func (r ociRepository) explain(reference string, err error) error {
-	if errors.Is(err, errdef.ErrNotFound) {
-		return fmt.Errorf("%s has no %s", r.name, reference)
+// missing is the error about a tag or digest that a repository does not have.
+func (d *downloads) missing(ctx context.Context, r ociRepository, reference string) error {
+	tags, err := d.tags(ctx, r)
+	if err != nil {
+		return err // it may not have the repository
 	}
+	return &noReferenceError{r.name, reference, tags}
+}
+
+// A noReferenceError says that a repository lacks a tag or digest.
+type noReferenceError struct {
+	name, reference string
+	tags            []string // that it has
+}
+
+func (e *noReferenceError) Error() string {
+	return fmt.Sprintf("%s has no %s; it has the tags %s", e.name, e.reference, some(e.tags))
+}
+
+// explain adds the remedy to a registry's refusal.
+func (r ociRepository) explain(err error) error {
 	response := (*errcode.ErrorResponse)(nil)
 	if errors.As(err, &response) && response.StatusCode == http.StatusNotFound {
 		return &noRepositoryError{r.name}
@@ -361,5 +402,5 @@ func (r ociRepository) explain(reference string, err error) error {
 		host, _, _ := strings.Cut(r.name, "/")
 		return fmt.Errorf("%s: the registry wants (other) credentials; `helm registry login %s` gives them", r.name, host)
 	}
-	return fmt.Errorf("%s: %w", r.name, err)
+	return reached(fmt.Errorf("%s: %w", r.name, err))
 }
