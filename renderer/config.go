@@ -178,10 +178,24 @@ func readConfig(into *tree, stream []byte, c *config) (content, error) {
 		n = root
 	}
 	content, err := readContent(t, n, c.kind)
+	if err == nil && slices.ContainsFunc(content, entry.unwritten) {
+		var values *tree
+		if values, err = readValues(stream[c.doc.body:c.doc.end]); err != nil {
+			return nil, failed(stream, c.doc, c.String(), nil, 0, err)
+		}
+		t, n = values, follow(t, []int32{n}, values)[n]
+		content, err = readContent(t, n, c.kind)
+	}
 	if err != nil {
 		return nil, failed(stream, c.doc, c.String(), t, n, err)
 	}
 	return content, nil
+}
+
+// unwritten says whether the value is a map or list whose JSON text is not known: the
+// block reader makes none.
+func (e entry) unwritten() bool {
+	return (e.value.kind == mapping || e.value.kind == sequence) && e.value.text == nil
 }
 
 // find returns the entry of a key.

@@ -1,0 +1,65 @@
+package renderer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/helm-checksum/helm-checksum/renderer"
+)
+
+// A value that is a map or a list counts as its JSON text, whatever form it is written in
+// and whoever reads it. The checksums were computed by another program, from the text of
+// CONTRACT.md section 4: of a = {"b":null,"x":[1,"\u003c"]}, e = {}, l = [].
+func TestValuesThatAreCollections(t *testing.T) {
+	const sum = "7626819c9636a9c0ef33e5002c5920b9cebccc12bd74e1a0cfa9fe93201c9502"
+	const secretSum = "1121dc8dc572dbb454e02361a941e4f006ac5094612d6bea793206610054e2d4" // a = ["x",true]
+	for name, data := range map[string]string{
+		"block":            "a:\n  x:\n  - 1\n  - <\n  b:\ne: {}\nl: []\n",
+		"flow":             "a: {x: [1, \"<\"], b: null}\ne: {}\nl: []\n",
+		"a key twice":      "a:\n  b: 1\n  x: [1, \"<\"]\n  b:\ne: {}\nl: []\n",
+		"for the library":  "a: !!map\n  x: [1, \"<\"]\n  b:\ne: {}\nl: []\n",
+		"a map twice":      "a:\n  q: 1\na:\n  x: [1, \"<\"]\n  b:\ne: {}\nl: []\n",
+		"a text before it": "a: text\na:\n  x: [1, \"<\"]\n  b:\ne: {}\nl: []\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := configMap("settings", data)
+			list := "---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: v1\n  kind: Secret\n-" +
+				indent(2, strings.TrimPrefix(object, "---\n"))[1:]
+			for _, config := range []string{object, list} {
+				plan := wantStamps(t, renderer.Options{}, deployment("web", envFrom("settings"))+config,
+					stamps{web: {"configmap.settings": sum}})
+				want := []string{
+					`ConfigMap/settings: the value of key "a" is a map, not a string: its JSON text was taken`,
+					`ConfigMap/settings: the value of key "e" is a map, not a string: its JSON text was taken`,
+					`ConfigMap/settings: the value of key "l" is a list, not a string: its JSON text was taken`,
+				}
+				if diff := cmp.Diff(want, plan.Warnings); diff != "" {
+					t.Error(diff)
+				}
+			}
+		})
+	}
+	t.Run("of a Secret", func(t *testing.T) {
+		for _, field := range []string{"data", "stringData"} {
+			config := strings.Replace(secret("settings", "a:\n- x\n- true\n"), "stringData", field, 1)
+			wantStamps(t, renderer.Options{}, deployment("web", strings.Replace(envFrom("settings"), "configMap", "secret", 1))+config,
+				stamps{web: {"secret.settings": secretSum}})
+		}
+	})
+	t.Run("a change of it is a difference", func(t *testing.T) {
+		stream := func(x string) string {
+			return deployment("web", envFrom("settings")) + configMap("settings", "a:\n  x: "+x+"\nb: c\n")
+		}
+		_, before := run(t, renderer.Options{}, stream("v"))
+		_, after := run(t, renderer.Options{}, stream("w"))
+		changes, err := renderer.Diff(before, after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(changes) != 1 || len(changes[0].Objects) != 1 || !cmp.Equal(changes[0].Objects[0].Keys, []string{"a"}) {
+			t.Errorf("got %+v", changes)
+		}
+	})
+}
