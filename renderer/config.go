@@ -142,6 +142,9 @@ func readContent(t *tree, object int32, kind string) (content, error) {
 		fields[0].codec = base64Text
 		fields[1].name, fields[1].codec = "stringData", plainText
 	}
+	if t.nodes[object].kind != mapping {
+		return nil, &typeError{object, "a map"} // its lines look like an object's, but a scalar stands before them
+	}
 	var all content
 	for _, f := range fields {
 		data, err := t.wantMap(object, f.name)

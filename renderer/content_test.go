@@ -63,3 +63,18 @@ func TestValuesThatAreCollections(t *testing.T) {
 		}
 	})
 }
+
+// A scalar before the lines of an object is the document, for a YAML reader: what comes
+// behind it is no content.
+func TestScalarBeforeAnObject(t *testing.T) {
+	for _, scalar := range []string{"--\n# x\n", "text # x\n", "text\n\n# x\n"} {
+		stream := strings.Replace(settingsA1, "---\n", "---\n"+scalar, 1)
+		err := runErr(t, renderer.Options{}, deployment("web", envFrom("settings"))+stream)
+		if want := "document 2, line 15, ConfigMap/settings: the document is a string, want a map"; err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+		if out, _ := run(t, renderer.Options{}, deployment("web", envFrom("other"))+stream); !strings.HasSuffix(out, stream) {
+			t.Errorf("what no one reads did not come out as it was:\n%s", out)
+		}
+	}
+}
