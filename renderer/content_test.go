@@ -78,3 +78,13 @@ func TestScalarBeforeAnObject(t *testing.T) {
 		}
 	}
 }
+
+// Of an apiVersion given twice the last one says whether the object is a config object.
+func TestApiVersionTwice(t *testing.T) {
+	twice := func(first, last string) string {
+		return strings.Replace(settingsA1, "apiVersion: v1\n", "apiVersion: "+first+"\n", 1) + "apiVersion: " + last + "\n"
+	}
+	web1 := stamps{web: {"configmap.settings": sumA1}}
+	wantStamps(t, renderer.Options{}, deployment("web", envFrom("settings"))+twice("example.com/v1", "v1"), web1)
+	wantStamps(t, renderer.Options{}, deployment("web", envFrom("settings"))+twice("v1", "example.com/v1"), stamps{})
+}

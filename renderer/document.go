@@ -140,7 +140,7 @@ func (t *topLevel) afterSeparator(rest []byte) bool {
 // configKind returns the kind of a document that is certainly one ConfigMap or Secret,
 // else "".
 func (t *topLevel) configKind() string {
-	if t.odd || t.kinds != 1 {
+	if t.odd || t.kinds != 1 || t.versions > 1 {
 		return ""
 	}
 	switch string(t.kind) {
