@@ -247,5 +247,6 @@ func (c content) warnings(of string) []string {
 	return all
 }
 
-// joinKeys makes one string of a list of keys, different for different lists.
-func joinKeys(keys []string) string { return strings.Join(keys, "\x00") }
+// joinKeys makes one string of a list of keys, different for different lists: a key may
+// hold any character, but no byte that is no part of one.
+func joinKeys(keys []string) string { return strings.Join(keys, "\xff") }

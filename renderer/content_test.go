@@ -88,3 +88,18 @@ func TestApiVersionTwice(t *testing.T) {
 	wantStamps(t, renderer.Options{}, deployment("web", envFrom("settings"))+twice("example.com/v1", "v1"), web1)
 	wantStamps(t, renderer.Options{}, deployment("web", envFrom("settings"))+twice("v1", "example.com/v1"), stamps{})
 }
+
+// The keys that two workloads consume are kept apart, whatever characters are in them.
+// The first checksum was computed by another program: of a key that is absent.
+func TestKeysWithControlCharacters(t *testing.T) {
+	const absent = "de153ea9d29c349019c1aec95a161250ddf4252177d340b77ad9ccd7fd0408ba" // "a\0b" of a=1 b=2
+	env := func(keys ...string) string {
+		spec := "containers:\n- env:\n"
+		for _, key := range keys {
+			spec += "  - valueFrom:\n      configMapKeyRef:\n        name: settings\n        key: \"" + key + "\"\n"
+		}
+		return spec
+	}
+	wantStamps(t, renderer.Options{}, deployment("web", env(`a\0b`))+deployment("api", env("a", "b"))+configMap("settings", "a: \"1\"\nb: \"2\"\n"),
+		stamps{web: {"configmap.settings": absent}, "Deployment/api spec.template": {"configmap.settings": sumA1B2}})
+}
