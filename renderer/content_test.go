@@ -103,3 +103,16 @@ func TestKeysWithControlCharacters(t *testing.T) {
 	wantStamps(t, renderer.Options{}, deployment("web", env(`a\0b`))+deployment("api", env("a", "b"))+configMap("settings", "a: \"1\"\nb: \"2\"\n"),
 		stamps{web: {"configmap.settings": absent}, "Deployment/api spec.template": {"configmap.settings": sumA1B2}})
 }
+
+// Objects without a name get one each from the API server: they are not one object.
+func TestConfigObjectsWithGeneratedNames(t *testing.T) {
+	generated := strings.Replace(settingsA1, "  name: settings\n", "  generateName: settings-\n", 1)
+	plan := wantStamps(t, renderer.Options{}, generated+generated+settingsA1+deployment("web", envFrom("settings")),
+		stamps{web: {"configmap.settings": sumA1}})
+	if len(plan.Warnings) > 0 {
+		t.Errorf("warnings: %q", plan.Warnings)
+	}
+	if len(plan.Configs) != 3 {
+		t.Errorf("config objects: %+v", plan.Configs)
+	}
+}

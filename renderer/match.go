@@ -12,6 +12,9 @@ import (
 func (p *planner) indexConfigs() {
 	p.byName = make(map[object]*config, len(p.configs))
 	for _, c := range p.configs {
+		if c.name == "" {
+			continue // it gets one of its own (generateName), so it is never another one
+		}
 		name := object{c.kind, p.effective(c.namespace), c.name}
 		before := p.byName[name]
 		if before == nil {
