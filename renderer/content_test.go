@@ -116,3 +116,17 @@ func TestConfigObjectsWithGeneratedNames(t *testing.T) {
 		t.Errorf("config objects: %+v", plan.Configs)
 	}
 }
+
+// What many workloads consume fails once.
+func TestBrokenObjectThatManyConsume(t *testing.T) {
+	for broken, want := range map[string]string{
+		configMap("settings", "[\n"):                                 "document 1, line 7, ConfigMap/settings: did not find expected node content",
+		annotated("helm-checksum/skip: \"no\"\n", settingsA1):        `document 1, line 6, ConfigMap/settings: annotation helm-checksum/skip: "no", want "true" or "false"`,
+		"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: [\n": "document 1, line 4: did not find expected node content",
+	} {
+		err := runErr(t, renderer.Options{}, broken+deployment("web", envFrom("settings"))+deployment("api", envFrom("settings"))+deployment("job", envFrom("settings")))
+		if err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}

@@ -75,6 +75,7 @@ func (p *planner) find(w *workload, c *consumed) (*config, Status) {
 // match finds for every consumption its object, its status and its checksum.
 func (p *planner) match() error {
 	var errs []error
+	reported := make(map[error]bool) // what several workloads consume fails once
 	p.plan.sources = make([][]*config, 0, len(p.workloads))
 	for _, w := range p.workloads {
 		p.merge(w)
@@ -89,7 +90,10 @@ func (p *planner) match() error {
 			m := &lines[i]
 			line, err := p.consumption(w, m)
 			if err != nil {
-				errs = append(errs, err)
+				if !reported[err] {
+					reported[err] = true
+					errs = append(errs, err)
+				}
 				continue
 			}
 			key := AnnotationKey(m.kind, m.name, m.otherNamespace)
