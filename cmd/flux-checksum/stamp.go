@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/helm-checksum/helm-checksum/internal/cli"
 	"github.com/helm-checksum/helm-checksum/internal/helmrelease"
 	"github.com/helm-checksum/helm-checksum/internal/release"
 	"github.com/helm-checksum/helm-checksum/internal/stamp"
@@ -258,14 +259,7 @@ func countStamps(e helmrelease.Entry) string {
 			stamps += len(t.Set)
 		}
 	}
-	return fmt.Sprintf("%s on %s", plural(stamps, "stamp"), plural(len(e.Patches), "workload"))
-}
-
-func plural(n int, what string) string {
-	if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
+	return fmt.Sprintf("%s on %s", cli.Count(stamps, "stamp"), cli.Count(len(e.Patches), "workload"))
 }
 
 // hints says which releases were left alone, and what to do about them.

@@ -71,7 +71,7 @@ func (a *app) addReportFlag(flags *pflag.FlagSet) {
 func (a *app) command() *cobra.Command {
 	name := commandName()
 	cmd := &cobra.Command{
-		Use:           name,
+		Use:           "helm-checksum", // shown as the name below
 		Short:         "Stamp what every workload consumes: a Helm post-renderer",
 		Long:          fmt.Sprintf(help, name),
 		Args:          noCommand,
@@ -141,7 +141,7 @@ func (a *app) environment(flags *pflag.FlagSet) error {
 // warn says what may be wrong. Helm shows a post-renderer's stderr only when it
 // fails, or never, so it goes to the log too.
 func (a *app) warn(warning string) {
-	message := fmt.Sprintf("helm-checksum: warning: %s\n", warning)
+	message := cli.PrintableMessage(fmt.Sprintf("helm-checksum: warning: %s\n", warning))
 	fmt.Fprint(a.stderr, message)
 	a.log(message)
 }

@@ -26,7 +26,7 @@ func main() {
 
 // fail says what went wrong, where someone can see it.
 func (a *app) fail(err error) {
-	message := fmt.Sprintf("helm-checksum: %v\n", err)
+	message := cli.PrintableMessage(fmt.Sprintf("helm-checksum: %v\n", err))
 	fmt.Fprint(a.stderr, message)
 	a.log(message)
 	if a.hiddenByHelm() {

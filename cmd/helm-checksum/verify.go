@@ -54,5 +54,5 @@ func counted(p *renderer.Plan) string {
 	for _, w := range p.Workloads {
 		stamps += len(w.Found)
 	}
-	return fmt.Sprintf("%d stamps, %d pod templates", stamps, len(p.Workloads))
+	return cli.Count(stamps, "stamp") + ", " + cli.Count(len(p.Workloads), "pod template")
 }

@@ -26,7 +26,7 @@ type Options struct {
 
 // AddFlags defines the flags.
 func (o *Options) AddFlags(f *pflag.FlagSet) {
-	f.StringVarP(&o.Namespace, "namespace", "n", "", "release namespace (default: not known, an absent one matches any)")
+	f.StringVarP(&o.Namespace, "namespace", "n", "", "the release namespace is `NAME` (default: not known, an absent one matches any)")
 	f.BoolVar(&o.Secrets, "secrets", true, "stamp for Secrets too; --secrets=false for ConfigMaps only")
 	f.StringVar(&o.HMACKeyFile, "hmac-key-file", "", "key the checksums with the bytes of `FILE`")
 	o.AddSelectionFlags(f)

@@ -49,17 +49,73 @@ func ShowPlan(w io.Writer, p *renderer.Plan, format string) error {
 	if err := t.flush("nothing in this stream has a pod template"); err != nil {
 		return err
 	}
-	var unused []string
+	return showIdle(w, p)
+}
+
+// showIdle names the config objects that no stamp can depend on: those that nothing
+// consumes, and apart from them those that only references name which do not count.
+func showIdle(w io.Writer, p *renderer.Plan) error {
+	var none, ignored, ambiguous []string
+	byIgnored, byAmbiguous := mentionedIn(p, renderer.Ignored), mentionedIn(p, renderer.Ambiguous)
 	for _, c := range p.Configs {
-		if c.Consumers == 0 {
-			unused = append(unused, renderer.Ref{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}.String())
+		if c.Consumers > 0 {
+			continue
 		}
+		ref := renderer.Ref{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
+		list := &none
+		switch {
+		case byIgnored.mayMean(ref):
+			list = &ignored
+		case byAmbiguous.mayMean(ref):
+			list = &ambiguous
+		}
+		*list = append(*list, printable(ref.String()))
 	}
-	if len(unused) > 0 {
-		_, err := fmt.Fprintf(w, "\nConsumed by no pod here: %s\n", strings.Join(unused, ", "))
-		return err
+	start := "\n"
+	for _, list := range []struct {
+		title string
+		names []string
+	}{
+		{"Consumed by no pod here", none},
+		{"Consumed only where that is ignored", ignored},
+		{"Consumed, if at all, where it is ambiguous", ambiguous},
+	} {
+		if len(list.names) == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "%s%s: %s\n", start, list.title, strings.Join(list.names, ", ")); err != nil {
+			return err
+		}
+		start = ""
 	}
 	return nil
+}
+
+// mentions are the objects that some consumptions name. Where a namespace is not known,
+// it may be any one.
+type mentions map[renderer.Ref]bool
+
+const anyNamespace = "*"
+
+// mentionedIn returns what the consumptions with a status name.
+func mentionedIn(p *renderer.Plan, status renderer.Status) mentions {
+	m := mentions{}
+	for i := range p.Workloads {
+		for _, c := range p.Workloads[i].Consumes {
+			if c.Status == status {
+				m[c.Ref()] = true
+				m[renderer.Ref{Kind: c.Kind, Namespace: anyNamespace, Name: c.Name}] = true
+			}
+		}
+	}
+	return m
+}
+
+func (m mentions) mayMean(r renderer.Ref) bool {
+	if r.Namespace == "" {
+		return m[renderer.Ref{Kind: r.Kind, Namespace: anyNamespace, Name: r.Name}]
+	}
+	return m[r] || m[renderer.Ref{Kind: r.Kind, Name: r.Name}]
 }
 
 func showWorkload(t *table, w *renderer.Workload) {
@@ -106,6 +162,14 @@ func status(w *renderer.Workload, c *renderer.Consumption) string {
 		s += ": " + w.Reason
 	}
 	return s
+}
+
+// Count says how many there are of a thing: 1 stamp, 2 stamps.
+func Count(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // ShowDifferences prints what Verify found.
@@ -176,8 +240,17 @@ func (t *table) line(cells []string) {
 }
 
 // printable keeps names from a stream from moving a terminal's cursor.
-func printable(s string) string {
+func printable(s string) string { return keep("", s) }
+
+// PrintableMessage does so in a message, which may have several lines.
+func PrintableMessage(s string) string { return keep("\n\t", s) }
+
+// keep replaces all control characters but some.
+func keep(some, s string) string {
 	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(some, r) {
+			return r
+		}
 		if r < 0x20 || r >= 0x7f && r < 0xa0 {
 			return '?'
 		}

@@ -52,7 +52,7 @@ func New(dir string) (*Build, error) {
 		return nil, err
 	}
 	if len(b.inner) != len(b.releases) {
-		return nil, fmt.Errorf("%s: it builds %d HelmReleases, but %d before names and namespaces are set", dir, len(b.releases), len(b.inner))
+		return nil, fmt.Errorf("%s: setting names and namespaces changes the number of its HelmReleases from %d to %d", dir, len(b.inner), len(b.releases))
 	}
 	return b, nil
 }
