@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,12 @@ NEW because of what they consume: because of which objects and keys, never value
 OLD and NEW are files, one of them may be - for stdin. It exits with 1 when any would.`,
 		Example: `  helm get manifest web > old.yaml
   helm template web ./web | helm-checksum diff old.yaml -`,
-		Args: cobra.ExactArgs(2),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("want two streams, OLD and NEW (see %s --help)", cmd.CommandPath())
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.CheckFormat(format); err != nil {
 				return err

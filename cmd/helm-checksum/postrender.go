@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -44,9 +43,6 @@ func (a *app) postRender() error {
 		if err := os.WriteFile(file, append(report, '\n'), 0o666); err != nil {
 			return fmt.Errorf("--report: %w", err)
 		}
-	}
-	if closedAtStart(a.stdout) {
-		return errors.New("stdout is closed")
 	}
 	out := bufio.NewWriterSize(a.stdout, 64<<10) // what a pipe takes at once
 	if _, err := plan.WriteTo(out); err != nil {
