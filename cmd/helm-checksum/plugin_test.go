@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -157,18 +159,26 @@ func checkInstalled(t *testing.T, h *realhelm.Helm, hook realhelm.Result, dir st
 func TestPluginFromGitRepository(t *testing.T) {
 	eachHelm(t, func(t *testing.T, h *realhelm.Helm) {
 		source := copySources(t, filepath.Join(t.TempDir(), "helm-checksum"))
-		git := func(args ...string) {
+		git := func(dir string, args ...string) {
 			t.Helper()
-			cmd := h.Command("git", append([]string{"-C", source, "-c", "user.name=test", "-c", "user.email=test@example.org"}, args...)...)
+			cmd := h.Command("git", append([]string{"-C", dir, "-c", "user.name=test", "-c", "user.email=test@example.org"}, args...)...)
 			if r := h.Finish(cmd); r.Exit != 0 {
 				t.Fatalf("git %s: %s", args[0], r.All())
 			}
 		}
-		git("init", "--quiet", "--initial-branch", "main")
-		git("add", ".")
-		git("commit", "--quiet", "--message", "first")
+		git(source, "init", "--quiet", "--initial-branch", "main")
+		git(source, "add", ".")
+		git(source, "commit", "--quiet", "--message", "first")
 
-		install := []string{"plugin", "install", "file://" + source}
+		// A server that Helm does not know: the .git tells it what this is.
+		served := t.TempDir()
+		git(served, "clone", "--quiet", "--bare", source, "helm-checksum.git")
+		published := filepath.Join(served, "helm-checksum.git")
+		git(published, "update-server-info") // for a server of plain files
+		server := httptest.NewServer(http.FileServer(http.Dir(served)))
+		defer server.Close()
+
+		install := []string{"plugin", "install", server.URL + "/helm-checksum.git"}
 		if h.Major == 4 {
 			install = append(install, "--verify=false") // a repository bears no signature
 		}
@@ -176,7 +186,7 @@ func TestPluginFromGitRepository(t *testing.T) {
 		if r.Exit != 0 {
 			t.Fatalf("plugin install: exit %d\n%s", r.Exit, r.All())
 		}
-		installed := filepath.Join(h.PluginsDir(), "helm-checksum")
+		installed := filepath.Join(h.PluginsDir(), "helm-checksum.git")
 		checkInstalled(t, h, r, installed)
 
 		// An update without news: what the hook built must not make the checkout differ
@@ -187,7 +197,9 @@ func TestPluginFromGitRepository(t *testing.T) {
 		for _, manifest := range []string{"plugin.yaml", "plugin/postrenderer/plugin.yaml"} {
 			replace(t, filepath.Join(source, manifest), "version: "+sourceVersion(t, installed), "version: 1.99.0")
 		}
-		git("commit", "--quiet", "--all", "--message", "next")
+		git(source, "commit", "--quiet", "--all", "--message", "next")
+		git(source, "push", "--quiet", published, "main")
+		git(published, "update-server-info")
 		r = h.Run("plugin", "update", "checksum")
 		if r.Exit != 0 {
 			t.Fatalf("plugin update: exit %d\n%s", r.Exit, r.All())
