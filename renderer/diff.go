@@ -44,14 +44,26 @@ func Diff(before, after *Plan) ([]Change, error) {
 		path  string
 	}
 	idOf := func(w *Workload) id { return id{string(apiGroup([]byte(w.APIVersion))), w.Ref(), w.Template} }
-	old := make(map[id]int, len(before.Workloads))
+	old := make(map[id][]int, len(before.Workloads))
 	for i := range before.Workloads {
-		old[idOf(&before.Workloads[i])] = i
+		key := idOf(&before.Workloads[i])
+		old[key] = append(old[key], i)
+	}
+	// Of workloads that are in a stream twice the last one is what runs in the end, so the
+	// last ones are held against each other, then those before them.
+	was := make([]int, len(after.Workloads))
+	for j := len(was) - 1; j >= 0; j-- {
+		key := idOf(&after.Workloads[j])
+		last := len(old[key]) - 1
+		if last < 0 {
+			was[j] = -1
+			continue
+		}
+		was[j], old[key] = old[key][last], old[key][:last]
 	}
 	changes := []Change{}
-	for j := range after.Workloads {
-		i, ok := old[idOf(&after.Workloads[j])]
-		if !ok {
+	for j, i := range was {
+		if i < 0 {
 			continue
 		}
 		c, err := diffWorkload(before, i, after, j)
