@@ -142,6 +142,13 @@ func (a *app) environment(flags *pflag.FlagSet) error {
 	return nil
 }
 
+// sayWaiting says what is waited for, when a person is to type it.
+func (a *app) sayWaiting() {
+	if term.IsTerminal(int(a.stdin.Fd())) {
+		fmt.Fprintf(a.stderr, "helm-checksum: waiting for rendered manifests on stdin, such as those of helm template (%s --help for more)\n", commandName())
+	}
+}
+
 // warn says what may be wrong. Helm shows a post-renderer's stderr only when it
 // fails, or never, so it goes to the log too.
 func (a *app) warn(warning string) {

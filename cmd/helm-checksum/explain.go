@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/helm-checksum/helm-checksum/internal/cli"
@@ -42,6 +44,9 @@ func (a *app) plan(files []string) (*renderer.Plan, error) {
 	r, err := a.options.Renderer()
 	if err != nil {
 		return nil, err
+	}
+	if len(files) == 0 || slices.Contains(files, "-") {
+		a.sayWaiting()
 	}
 	in, err := cli.ReadInput(files, a.stdin)
 	if err != nil {

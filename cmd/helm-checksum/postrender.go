@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/term"
-
 	"github.com/helm-checksum/helm-checksum/internal/stdin"
 )
 
@@ -20,9 +18,7 @@ func (a *app) postRender() error {
 	if err != nil {
 		return err
 	}
-	if term.IsTerminal(int(a.stdin.Fd())) {
-		fmt.Fprintf(a.stderr, "helm-checksum: waiting for rendered manifests on stdin, such as those of helm template (%s --help for more)\n", commandName())
-	}
+	a.sayWaiting()
 	stream, err := stdin.ReadAll(a.stdin)
 	if err != nil {
 		return fmt.Errorf("stdin: %w", err)
