@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -44,9 +43,6 @@ HELM_CHECKSUM_LOG names a file for warnings, which Helm does not show.`
 
 // run does what the arguments ask for.
 func (a *app) run(args []string) error {
-	if closedAtStart(a.stdout) {
-		return errors.New("stdout is closed")
-	}
 	// Helm runs us with nothing but flags, in every upgrade of every release: that
 	// needs no tree of commands, which takes longer to build than a chart to stamp.
 	flags := pflag.NewFlagSet("helm-checksum", pflag.ContinueOnError)

@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -39,6 +40,10 @@ func (a *app) postRender() error {
 		if err := os.WriteFile(file, append(report, '\n'), 0o666); err != nil {
 			return fmt.Errorf("--report: %w", err)
 		}
+	}
+	// Who asks for a report may have no use for the stream, and put /dev/null there.
+	if a.report == "" && closedAtStart(a.stdout) {
+		return errors.New("stdout is closed")
 	}
 	out := bufio.NewWriterSize(a.stdout, 64<<10) // what a pipe takes at once
 	if _, err := plan.WriteTo(out); err != nil {
