@@ -31,7 +31,7 @@ func TestBadInput(t *testing.T) {
 		{"a scalar where a template belongs", "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: web\nspec:\n  template: 1\n",
 			"document 1, line 6, Deployment/web: spec.template is a number, want a map", renderer.Options{}},
 		{"a scalar where metadata belongs", "apiVersion: apps/v1\nkind: Deployment\nmetadata: web\n",
-			"document 1, line 3, Deployment/: metadata is a string, want a map", renderer.Options{}},
+			"document 1, line 3, Deployment: metadata is a string, want a map", renderer.Options{}},
 		{"a scalar where data belongs", web + "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata: none\n",
 			"document 2, line 19, ConfigMap/settings: data is a string, want a map", renderer.Options{}},
 		{"a list where data belongs", web + "---\napiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: settings\ndata:\n- a\n",

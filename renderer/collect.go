@@ -6,6 +6,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A workload is one pod template on its way into the Plan.
@@ -72,7 +73,7 @@ func (p *planner) document(d document) error {
 			templates, err = p.workload(sd, t, o, templates)
 		}
 		if err != nil {
-			return failed(p.stream, d, string(o.kindName)+"/"+o.name(t), t, o.node, err)
+			return failed(p.stream, d, o.ref(t), t, o.node, err)
 		}
 		return nil
 	})
@@ -97,6 +98,11 @@ type objectPlace struct {
 	kindName   []byte
 	kind       *workloadKind // nil for a config object
 	item       bool          // of a list
+}
+
+// ref returns KIND/NAME, KIND alone where there is no name.
+func (o objectPlace) ref(t *tree) string {
+	return strings.TrimSuffix(string(o.kindName)+"/"+o.name(t), "/")
 }
 
 func (o objectPlace) name(t *tree) string {

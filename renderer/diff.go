@@ -125,8 +125,8 @@ func (p *Plan) source(workload int, c *Consumption) *config {
 	return nil
 }
 
-// changedKeys returns the keys, of those that either side consumes, whose content
-// is not the same on both.
+// changedKeys returns the keys, of those that both sides consume, whose content is not
+// the same on both.
 func changedKeys(before *Plan, old *config, oldKeys []string, after *Plan, new *config, newKeys []string) ([]string, error) {
 	a, err := readConfig(newTree(64), before.stream, old)
 	if err != nil {
@@ -138,14 +138,16 @@ func changedKeys(before *Plan, old *config, oldKeys []string, after *Plan, new *
 	}
 	candidates := make(map[string]bool)
 	for _, side := range []struct {
-		content content
-		keys    []string
-	}{{a, oldKeys}, {b, newKeys}} {
+		content     content
+		keys, other []string
+	}{{a, oldKeys, newKeys}, {b, newKeys, oldKeys}} {
+		all := has(side.other, allKeys)
 		for _, key := range side.keys {
-			if key != allKeys {
+			if key != allKeys && (all || has(side.other, key)) {
 				candidates[key] = true
-				continue
 			}
+		}
+		if all && has(side.keys, allKeys) {
 			for i := range side.content {
 				candidates[string(side.content[i].key)] = true
 			}
@@ -169,12 +171,18 @@ func changedKeys(before *Plan, old *config, oldKeys []string, after *Plan, new *
 	return changed, nil
 }
 
+// has says whether a list of keys, in ascending order, has a key.
+func has(keys []string, key string) bool {
+	_, found := slices.BinarySearch(keys, key)
+	return found
+}
+
 // otherKeys returns the keys that are in one list only.
 func otherKeys(a, b []string) []string {
 	var other []string
 	for _, pair := range [][2][]string{{a, b}, {b, a}} {
 		for _, key := range pair[0] {
-			if !slices.Contains(pair[1], key) {
+			if !has(pair[1], key) {
 				other = append(other, key)
 			}
 		}

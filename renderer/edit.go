@@ -238,6 +238,9 @@ func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte
 			return Edit{}, err
 		}
 	}
+	if i := bytes.IndexByte(p.stream[d.body:d.end], '\n'); i > 0 && p.stream[d.body+i-1] == '\r' {
+		body = bytes.ReplaceAll(body, []byte("\n"), []byte("\r\n"))
+	}
 	from, to := d.body, d.end
 	prefix := ""
 	switch before := p.stream[:from]; {

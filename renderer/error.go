@@ -11,7 +11,7 @@ type Error struct {
 	Document int    // from 1; 0 when it is about the stream as a whole
 	Source   string // the chart's file, when the stream names it
 	Line     int    // in the stream, from 1; 0 when unknown
-	Object   string // KIND/NAME, when it could be read
+	Object   string // KIND/NAME, when it could be read; KIND alone without a name
 	Err      error
 }
 

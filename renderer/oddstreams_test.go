@@ -42,10 +42,10 @@ func TestOddStreams(t *testing.T) {
 		{"a template by a merge key, with metadata of its own", false, settingsA1 + "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nx: &t\n  spec:\n    volumes: [configMap: {name: settings}]\nspec:\n  template:\n    <<: *t\n    metadata: {}\n"},
 		{"a template in flow style", false, settingsA1 + "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  template: {\n    spec: {volumes: [configMap: {name: settings}]}\n  }\n"},
 		{"a template shared by an anchor", true, settingsA1 + "---\napiVersion: v1\nkind: List\nitems:\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: web}\n  spec:\n    template: &t\n      spec:\n        volumes: [configMap: {name: settings}]\n- apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: web2}\n  spec:\n    template: *t\n"},
-		{"an alias on the next line", true, settingsA1 + "---\n" + inTemplate("    metadata:\n      labels: &l {a: b}\n      annotations:\n        *l\n")},
+		{"an alias on the next line", false, settingsA1 + "---\n" + inTemplate("    metadata:\n      labels: &l {a: b}\n      annotations:\n        *l\n")},
 		{"an anchor at the root", false, settingsA1 + "--- &x\n" + body},
 		{"an empty flow map on the next line", false, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations:\n        {}\n")},
-		{"an empty string on the next line", true, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations:\n        \"\"\n")},
+		{"an empty string on the next line", false, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations:\n        \"\"\n")},
 		{"an item shared by an anchor", true, settingsA1 + "---\napiVersion: v1\nkind: List\nitems:\n- &d\n  apiVersion: apps/v1\n  kind: Deployment\n  metadata: {name: web}\n  spec:\n    template:\n      spec:\n        volumes: [configMap: {name: settings}]\n- *d\n"},
 		{"anchors on the keys' lines", false, settingsA1 + "---\n" + strings.Replace(body, "  template:\n", "  template: &tpl\n    metadata: &m\n      annotations: &a # x\n        a: b\n", 1)},
 		{"annotations null with an anchor", true, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations: &a\n")},
@@ -55,8 +55,8 @@ func TestOddStreams(t *testing.T) {
 		{"flow on the separator's line, byte-order mark", false, settingsA1 + "\ufeff--- " + flow},
 		{"metadata tagged as a map", true, settingsA1 + "---\n" + inTemplate("    metadata: !!map {}\n")},
 		{"nothing but stale stamps in a flow map of several lines", false, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations: {\n        helm-checksum/configmap.gone: a, # x\n        helm-checksum/secret.gone: a # z\n      }\n")},
-		{"null on the next line", true, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations:\n        null\n")},
-		{"stale stamps as block scalars", true, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations:\n        helm-checksum/configmap.gone: |\n          abc\n        helm-checksum/configmap.settings: >-\n          abc\n        c: d\n")},
+		{"null on the next line", false, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations:\n        null\n")},
+		{"stale stamps as block scalars", false, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations:\n        helm-checksum/configmap.gone: |\n          abc\n        helm-checksum/configmap.settings: >-\n          abc\n        c: d\n")},
 		{"stale stamps in a flow map of several lines", false, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations: {\n        helm-checksum/configmap.gone: a, # x\n        c: d, # y\n        helm-checksum/secret.gone: a # z\n      }\n")},
 		{"stale stamps of several lines", false, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations:\n        helm-checksum/configmap.gone:\n          abc\n        helm-checksum/configmap.settings: \"abc\n          def\"\n        c: d\n")},
 		{"stale stamps twice", true, settingsA1 + "---\n" + inTemplate("    metadata:\n      annotations:\n        helm-checksum/configmap.gone: a\n        helm-checksum/configmap.gone: b\n        helm-checksum/configmap.settings: a\n        helm-checksum/configmap.settings: b\n")},
@@ -99,6 +99,27 @@ func TestOddStreams(t *testing.T) {
 			}
 			if len(plan.Configs) != 1 {
 				t.Errorf("%d config objects, want one", len(plan.Configs))
+			}
+		})
+	}
+}
+
+// What is written in a document's place ends its lines as the document does.
+func TestLineEndsStay(t *testing.T) {
+	place := map[string]string{
+		"a block scalar":     "    metadata:\n      annotations:\n        helm-checksum/configmap.settings: |-\n          abc\n\n        c: d\n",
+		"a gone one":         "    metadata:\n      annotations:\n        helm-checksum/configmap.gone: >2\n          abc\n           d\n        c: d\n",
+		"null, on its line":  "    metadata:\n      annotations:\n        ~ # x\n",
+		"an alias, likewise": "    metadata:\n      labels: &l {a: b}\n      annotations:\n        *l\n",
+		"written anew":       "    metadata:\n      annotations: &n {a: b}\n      labels: *n\n",
+	}
+	for name, metadata := range place {
+		t.Run(name, func(t *testing.T) {
+			lf := settingsA1 + "---\n" + strings.Replace(deployment("web", envFrom("settings")), "  template:\n", "  template:\n"+metadata, 1)
+			want, _ := run(t, renderer.Options{}, lf)
+			got, _ := run(t, renderer.Options{}, strings.ReplaceAll(lf, "\n", "\r\n"))
+			if diff := cmp.Diff(strings.ReplaceAll(want, "\n", "\r\n"), got); diff != "" {
+				t.Errorf("with CRLF (-want +got):\n%s", diff)
 			}
 		})
 	}

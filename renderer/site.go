@@ -262,8 +262,8 @@ func (l *locator) replace(parent, n int32, past, end int, keys []string) bool {
 	step := l.step(parent)
 	l.setEOL(past)
 	after, ended := l.lineAfter(end)
-	if first, _ := l.lineAfter(past); after != first {
-		return false // the value is on another line
+	if start := l.t.nodes[n].start; end > past && len(bytes.TrimSpace(l.stream[past:start])) > 0 {
+		return false // a comment or a tag would be lost
 	}
 	l.s.gap = span{past, end}
 	l.s.at = after
@@ -317,7 +317,11 @@ func (l *locator) existing(n int32) bool {
 			w.key = string(d.key)
 			if past := l.pastKey(a); d.kind == null && d.end <= d.start && past >= 0 {
 				w.entry.end, w.value = past, span{past, past} // "key:" and nothing
-			} else if d.kind == text && d.style >= literal || d.keyStart < 0 || d.end < 0 || d.kind == alias {
+			} else if d.kind == text && d.end < 0 {
+				w.entry.end = l.blockEnd(a)
+				w.value.end = w.entry.end
+			}
+			if d.keyStart < 0 || w.entry.end < 0 || d.kind == alias {
 				return false
 			}
 			if before, twice := last[w.key]; twice {
@@ -328,6 +332,33 @@ func (l *locator) existing(n int32) bool {
 		l.s.written = append(l.s.written, w)
 	}
 	return true
+}
+
+// blockEnd returns the offset just past the last line with text of a block scalar, the
+// value of a key in block style; -1 if it is none, or has a comment on its first line.
+func (l *locator) blockEnd(n int32) int {
+	d := &l.t.nodes[n]
+	if d.keyStart < 0 || d.start < 0 || d.anchored || l.stream[d.start] != '|' && l.stream[d.start] != '>' {
+		return -1
+	}
+	key := l.column(d.keyStart)
+	end := -1
+	for at := d.start; ; {
+		after, ended := l.lineAfter(at)
+		line := bytes.TrimRight(l.stream[at:after], "\r\n")
+		switch text := bytes.TrimLeft(line, " "); {
+		case at == d.start && bytes.IndexByte(line, '#') >= 0:
+			return -1
+		case at == d.start, len(text) > 0 && len(line)-len(text) > key:
+			end = at + len(line)
+		case len(text) > 0:
+			return end
+		}
+		if !ended {
+			return end
+		}
+		at = after
+	}
 }
 
 // edits returns what makes the site have exactly these stamps, where it was found to
