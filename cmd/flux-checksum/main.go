@@ -26,9 +26,8 @@ func run(args, environ []string, stdin, stdout, stderr *os.File) int {
 	cmd := a.command()
 	cmd.SetArgs(args[1:])
 	cmd.SetIn(stdin)
-	cmd.SetOut(stdout)
 	cmd.SetErr(stderr)
-	err := cmd.ExecuteContext(ctx)
+	err := cli.Execute(ctx, cmd, stdout)
 	if err != nil && !errors.Is(err, cli.ErrDifference) && !errors.Is(err, errSaid) {
 		fmt.Fprintf(stderr, "✗ %v\n", err)
 	}

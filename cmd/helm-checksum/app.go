@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -27,11 +28,9 @@ type app struct {
 	report  string
 }
 
-const help = `Stamp what every workload consumes: a Helm post-renderer.
-
-It reads rendered manifests on stdin, finds the ConfigMaps and Secrets that each
-pod template consumes, and writes their checksums into its annotations: a change of
-configuration then rolls the pods that read it, and no others.
+const help = `A Helm post-renderer. It reads rendered manifests on stdin, finds the ConfigMaps
+and Secrets that each pod template consumes, and writes their checksums into its
+annotations: a change of configuration rolls the pods that read it, and no others.
 
   Helm 3:  helm upgrade --install web ./web --post-renderer helm-checksum
   Helm 4:  helm plugin install DIR, then the same command
@@ -59,9 +58,8 @@ func (a *app) run(args []string) error {
 	cmd := a.command()
 	cmd.SetArgs(args)
 	cmd.SetIn(a.stdin)
-	cmd.SetOut(a.stdout)
 	cmd.SetErr(a.stderr)
-	return cmd.Execute()
+	return cli.Execute(context.Background(), cmd, a.stdout)
 }
 
 func (a *app) addReportFlag(flags *pflag.FlagSet) {

@@ -26,8 +26,8 @@ type Options struct {
 
 // AddFlags defines the flags.
 func (o *Options) AddFlags(f *pflag.FlagSet) {
-	f.StringVarP(&o.Namespace, "namespace", "n", "", "the release namespace is `NAME` (default: not known, an absent one matches any)")
-	f.BoolVar(&o.Secrets, "secrets", true, "stamp for Secrets too; --secrets=false for ConfigMaps only")
+	f.StringVarP(&o.Namespace, "namespace", "n", "", "the release namespace is `NAME`; without, an absent one matches any")
+	f.BoolVar(&o.Secrets, "secrets", true, "stamp for Secrets too; --secrets=false: ConfigMaps only")
 	f.StringVar(&o.HMACKeyFile, "hmac-key-file", "", "key the checksums with the bytes of `FILE`")
 	o.AddSelectionFlags(f)
 }
@@ -35,11 +35,11 @@ func (o *Options) AddFlags(f *pflag.FlagSet) {
 // AddSelectionFlags defines those of the flags that say which workloads and
 // references count.
 func (o *Options) AddSelectionFlags(f *pflag.FlagSet) {
-	f.BoolVar(&o.Strict, "strict", false, "fail when a required ConfigMap or Secret is not in the stream")
+	f.BoolVar(&o.Strict, "strict", false, "fail when a required object is not in the stream")
 	f.BoolVar(&o.OptIn, "opt-in", false, `stamp only workloads annotated helm-checksum/stamp: "true"`)
 	f.StringSliceVar(&o.Skip, "skip", nil, "leave alone `KIND/NAME`, a workload or a config object")
-	f.StringSliceVar(&o.Ignore, "ignore", nil, "leave out references: `[KIND/NAME:]configmap/NAME` or secret/NAME")
-	f.StringSliceVar(&o.Workload, "workload", nil, "another kind with pod templates: `GROUP/KIND=PATH`")
+	f.StringSliceVar(&o.Ignore, "ignore", nil, "leave out a `REFERENCE`: [KIND/NAME:]configmap/NAME or secret/NAME")
+	f.StringSliceVar(&o.Workload, "workload", nil, "another kind with pod templates, `GROUP/KIND=PATH`")
 }
 
 // Renderer makes the engine for the options. The error names the option.
@@ -112,9 +112,21 @@ func ApplyEnvironment(environ []string, flags *pflag.FlagSet, known ...string) (
 		if f.Value.Type() == "bool" && value != "true" && value != "false" {
 			return nil, fmt.Errorf("%s is %q, want true or false", name, value)
 		}
+		if f.Value.Type() == "stringSlice" {
+			value = trimItems(value)
+		}
 		if err := f.Value.Set(value); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return warnings, nil
+}
+
+// trimItems takes the white space around the items of a comma-separated list away.
+func trimItems(list string) string {
+	items := strings.Split(list, ",")
+	for i := range items {
+		items[i] = strings.TrimSpace(items[i])
+	}
+	return strings.Join(items, ",")
 }
