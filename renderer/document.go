@@ -1,6 +1,11 @@
 package renderer
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
 
 // topLevel is what can be told of a document from the lines in its column 0,
 // without parsing it: most documents are neither workload nor config object, and
@@ -111,19 +116,28 @@ func (t *topLevel) simpleLine(b []byte, at int) (next int, ok bool) {
 // simpleValue returns the word that is all that follows a key on its line, and the
 // offset of the next line; nil if the line is another one.
 func simpleValue(b []byte, at int, key string) (v []byte, next int) {
-	if len(b)-at < len(key) || string(b[at:at+len(key)]) != key {
+	if len(b)-at <= len(key) || string(b[at:at+len(key)]) != key || !isLetter(b[at+len(key)]) {
 		return nil, 0
 	}
 	from := at + len(key)
-	for i, c := range b[from:] {
-		if !inWord.of(c) {
-			if c == '\n' && i > 0 {
-				return b[from : from+i], from + i + 1
-			}
+	// A plain scalar of ASCII that begins with a letter goes on to the first white space
+	// or the end of the line, whatever it holds.
+	const controls = 0x21 * lowBits
+	i := from
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		if other := ((w-controls)&^w | w) & highBits; other != 0 {
+			i += bits.TrailingZeros64(other) / 8
 			break
 		}
 	}
-	return nil, 0
+	for i < len(b) && b[i] > ' ' && b[i] < utf8.RuneSelf {
+		i++
+	}
+	if i == len(b) || b[i] != '\n' || b[i-1] == ':' {
+		return nil, 0
+	}
+	return b[from:i], i + 1
 }
 
 // afterSeparator looks at what follows "---" on its line, and says whether the

@@ -127,7 +127,8 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 	}
 	p.scratch = p.newTree()
 	s := splitter{stream: stream}
-	for d, ok := s.next(); ok; d, ok = s.next() {
+	var d document
+	for s.read(&d) {
 		if !r.kinds.matters(&d, stream) {
 			continue
 		}

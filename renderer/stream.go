@@ -63,22 +63,34 @@ const (
 	otherBits = ^uint64(highBits)
 )
 
-// nonzero returns the high bit of each byte of a word that is not zero, and other bits
-// that mean nothing.
-func nonzero(w uint64) uint64 { return (w&otherBits + otherBits) | w }
+// breaksBefore returns the high bit of each byte of a word that is a line break, where
+// the same byte of the next, which is the word one byte on, is no space. The lowest bit
+// is right, or stands behind a line break in the word.
+func breaksBefore(word, next uint64) uint64 {
+	const newlines, spaces = '\n' * lowBits, ' ' * lowBits
+	w, n := word^newlines, next^spaces
+	return (w - lowBits) &^ w & ((n&otherBits + otherBits) | n) & highBits
+}
 
 // outdented returns the offset of the first line after an offset that does not
 // begin with a space, or the end. Most lines of a stream are indented, and this is
 // where most of the time for one goes.
 func outdented(b []byte, i int) int {
-	const newlines, spaces = '\n' * lowBits, ' ' * lowBits
 	rest := b[i:]
-	for ; len(rest) > 8; rest = rest[8:] {
-		newline := ^nonzero(binary.LittleEndian.Uint64(rest[0:8]) ^ newlines)
-		text := nonzero(binary.LittleEndian.Uint64(rest[1:9]) ^ spaces)
-		if found := newline & text & highBits; found != 0 {
-			return len(b) - len(rest) + bits.TrailingZeros64(found)/8 + 1
+	for ; len(rest) > 16; rest = rest[16:] {
+		first := breaksBefore(binary.LittleEndian.Uint64(rest[0:8]), binary.LittleEndian.Uint64(rest[1:9]))
+		second := breaksBefore(binary.LittleEndian.Uint64(rest[8:16]), binary.LittleEndian.Uint64(rest[9:17]))
+		if first|second == 0 {
+			continue
 		}
+		at := bits.TrailingZeros64(first) / 8
+		if first == 0 {
+			at = 8 + bits.TrailingZeros64(second)/8
+		}
+		if rest[at] != '\n' { // so is what follows it in the word
+			break
+		}
+		return len(b) - len(rest) + at + 1
 	}
 	for i := len(b) - len(rest); i < len(b); i++ {
 		if b[i] == '\n' && (i+1 == len(b) || b[i+1] != ' ') {
@@ -101,9 +113,15 @@ type splitter struct {
 }
 
 // next returns the next document, or false after the last.
-func (s *splitter) next() (document, bool) {
+func (s *splitter) next() (d document, ok bool) {
+	ok = s.read(&d)
+	return d, ok
+}
+
+// read is next into a document that may have been used before.
+func (s *splitter) read(d *document) bool {
 	b := s.stream
-	d := document{start: s.pos, body: s.pos}
+	*d = document{start: s.pos, body: s.pos}
 	begun := false // a separator or content was seen
 	for s.pos < len(b) {
 		line := s.pos
@@ -115,7 +133,7 @@ func (s *splitter) next() (document, bool) {
 		// What most lines in column 0 are, told without looking for the line's end.
 		if c == '-' && bytes.HasPrefix(b[line:], plainSeparator) {
 			if begun {
-				return s.finish(d, line), true
+				return s.finish(d, line)
 			}
 			begun = true
 			s.pos = line + len(plainSeparator)
@@ -150,7 +168,7 @@ func (s *splitter) next() (document, bool) {
 			switch m := marker(text); m {
 			case separator, glued:
 				if begun {
-					return s.finish(d, line), true
+					return s.finish(d, line)
 				}
 				begun = true
 				rest := text[len("---"):]
@@ -168,7 +186,7 @@ func (s *splitter) next() (document, bool) {
 			case documentEnd:
 				s.pos = end
 				if begun {
-					return s.finish(d, end), true
+					return s.finish(d, end)
 				}
 				continue
 			}
@@ -180,16 +198,16 @@ func (s *splitter) next() (document, bool) {
 		s.pos = end
 	}
 	if !begun {
-		return document{}, false // only comments and blank lines are left
+		return false // only comments and blank lines are left
 	}
-	return s.finish(d, len(b)), true
+	return s.finish(d, len(b))
 }
 
-func (s *splitter) finish(d document, end int) document {
+func (s *splitter) finish(d *document, end int) bool {
 	s.number++
 	d.number = s.number
 	d.end = end
-	return d
+	return true
 }
 
 type markerKind uint8

@@ -212,12 +212,17 @@ func (k *kinds) known(apiVersion, kind []byte) bool {
 	if n := len(kind) - len(listKind); n >= 0 && string(kind[n:]) == listKind {
 		return n == 0 || k.known(apiVersion, kind[:n])
 	}
-	group := apiGroup(apiVersion)
 	switch string(kind) {
 	case configMapKind, secretKind:
-		return len(group) == 0
+		return len(apiGroup(apiVersion)) == 0
 	}
-	return k.find(group, kind) != nil
+	rows := k.like(kind)
+	for i := range rows {
+		if rows[i].kind == string(kind) && rows[i].group == string(apiGroup(apiVersion)) {
+			return true
+		}
+	}
+	return false
 }
 
 // mentioned says whether a document's text may hold a kind that matters. It is for
