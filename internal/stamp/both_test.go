@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -74,39 +72,12 @@ func TestPatchesGiveTheStampsOfThePostRenderer(t *testing.T) {
 	charts = append(charts, "testdata/lists/Chart.yaml")
 	for _, chart := range charts {
 		dir := filepath.Dir(chart)
-		if filepath.Base(dir) == "lists-and-json" {
-			dir = withoutSharedAnchor(t, dir)
-		}
 		for _, o := range optionSets {
 			t.Run(filepath.Base(dir)+"/"+o.name, func(t *testing.T) {
 				compareBothWays(t, load(t, dir, ""), o.options)
 			})
 		}
 	}
-}
-
-// withoutSharedAnchor is a copy of a chart that shares an anchor between the items of a List.
-// Kustomize, which takes the items apart, refuses that, so Flux can't run the chart as it is.
-func withoutSharedAnchor(t *testing.T, dir string) string {
-	t.Helper()
-	_, err := load(t, dir, "").Render(context.Background())
-	if err == nil || !strings.Contains(err.Error(), "anchor") {
-		t.Errorf("kustomize was thought to refuse the shared anchor, but says: %v", err)
-	}
-	copied := filepath.Join(t.TempDir(), filepath.Base(dir))
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(copied, "templates", "list.yaml")
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec := "{containers: [{name: app, image: example.com/app:1.0, envFrom: [{configMapRef: {name: {{ .Release.Name }}}}]}]}"
-	if err := os.WriteFile(file, bytes.ReplaceAll(text, []byte("*spec"), []byte(spec)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return copied
 }
 
 func compareBothWays(t *testing.T, rel *release.Release, o renderer.Options) {
