@@ -171,7 +171,7 @@ func checkReadHead(t *testing.T, stream []byte) {
 	}
 	s := splitter{stream: stream}
 	for d, ok := s.next(); ok; d, ok = s.next() {
-		metadata, ok := readHead(newTree(8), stream, d)
+		metadata, ok := readHead(newTree(8), stream, &d)
 		if !ok {
 			continue
 		}

@@ -40,10 +40,10 @@ func readDocument(into *tree, stream []byte, d document) (t *tree, byBlockReader
 }
 
 // document takes what one document holds: config objects and workloads.
-func (p *planner) document(d document) error {
-	kind := d.top.configKind()
+func (p *planner) document(seen *seenDocument) error {
+	d, kind := seen.document, seen.top.configKind()
 	if kind != "" {
-		if metadata, ok := readHead(p.scratch, p.stream, d); ok {
+		if metadata, ok := readHead(p.scratch, p.stream, seen); ok {
 			c := &config{object: object{kind: kind}, doc: d}
 			if err := c.setMetadata(metadata, root); err == nil {
 				p.configs = append(p.configs, c)

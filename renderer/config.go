@@ -46,8 +46,8 @@ func (c *config) String() string { return c.kind + "/" + c.name }
 
 // readHead reads the name and the annotations of a config object without reading
 // the object, when its metadata is a block mapping in plain sight.
-func readHead(into *tree, stream []byte, d document) (metadata *tree, ok bool) {
-	if t := d.top; t.odd || t.root != rootBlock || t.metadatas != 1 {
+func readHead(into *tree, stream []byte, d *seenDocument) (metadata *tree, ok bool) {
+	if t := &d.top; t.odd || t.root != rootBlock || t.metadatas != 1 {
 		return nil, false
 	}
 	line := []byte("\nmetadata:")

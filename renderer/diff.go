@@ -80,31 +80,32 @@ func Diff(before, after *Plan) ([]Change, error) {
 func diffWorkload(before *Plan, i int, after *Plan, j int) (Change, error) {
 	v, w := &before.Workloads[i], &after.Workloads[j]
 	c := Change{Workload: w.Ref(), Template: w.Template}
-	if maps.Equal(v.Stamps, w.Stamps) {
+	was, is := v.Stamps(), w.Stamps()
+	if maps.Equal(was, is) {
 		return c, nil
 	}
 	for m := range w.Consumes {
 		line := &w.Consumes[m]
-		if line.Status != Stamped || v.Stamps[line.Annotation] == line.Checksum {
+		if line.Status != Stamped || was[line.Annotation] == line.Checksum {
 			continue
 		}
 		o := ObjectChange{Object: line.Ref(), Change: NewlyStamped, Keys: line.Keys}
-		if was := v.consumption(line.Annotation); was != nil {
+		if old := v.consumption(line.Annotation); old != nil {
 			o.Change = ContentChanged
 			var err error
-			o.Keys, err = changedKeys(before, before.source(i, was), was.Keys, after, after.source(j, line), line.Keys)
+			o.Keys, err = changedKeys(before, before.source(i, old), old.Keys, after, after.source(j, line), line.Keys)
 			if err != nil {
 				return c, err
 			}
 			if len(o.Keys) == 0 {
-				o.Change, o.Keys = KeysChanged, otherKeys(was.Keys, line.Keys)
+				o.Change, o.Keys = KeysChanged, otherKeys(old.Keys, line.Keys)
 			}
 		}
 		c.Objects = append(c.Objects, o)
 	}
 	for m := range v.Consumes {
 		if line := &v.Consumes[m]; line.Status == Stamped {
-			if _, stays := w.Stamps[line.Annotation]; !stays {
+			if _, stays := is[line.Annotation]; !stays {
 				c.Objects = append(c.Objects, ObjectChange{line.Ref(), NoLongerStamped, line.Keys})
 			}
 		}

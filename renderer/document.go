@@ -196,7 +196,7 @@ func topValue(line []byte, key string) ([]byte, bool) {
 }
 
 // matters says whether the document may be a workload, a config object, or a list of them.
-func (k *kinds) matters(d *document, stream []byte) bool {
+func (k *kinds) matters(d *seenDocument, stream []byte) bool {
 	t := &d.top
 	switch {
 	case t.root == rootUnknown:

@@ -64,7 +64,10 @@ func (p *planner) edit() error {
 
 // changes says whether the stamps that a pod template has are not those it is to have.
 func (w *workload) changes() bool {
-	return w.Template != "" && !maps.Equal(w.Found, w.Stamps)
+	if len(w.Found) == 0 {
+		return w.Stamped
+	}
+	return w.Template != "" && !maps.Equal(w.Found, w.Stamps())
 }
 
 // editDocument returns the edits of one document: stamps in place if that does what
@@ -98,7 +101,8 @@ func (p *planner) editInPlace(d *stampedDocument) ([]Edit, bool) {
 		if w.site == nil {
 			return nil, false
 		}
-		e, ok := w.site.edits(p.stream, w.Found, w.Stamps)
+		p.stamps = w.stampsIn(p.stamps)
+		e, ok := w.site.edits(p.stream, w.Found, p.stamps)
 		if !ok {
 			return nil, false
 		}
@@ -191,7 +195,8 @@ func (p *planner) check(d *stampedDocument, edits []Edit, byBlockReader bool) bo
 		return false
 	}
 	for i, w := range d.workloads {
-		if templates[i] != 0 && !hasStamps(t, templates[i], w.Stamps) {
+		p.stamps = w.stampsIn(p.stamps)
+		if templates[i] != 0 && !hasStamps(t, templates[i], p.stamps) {
 			return false
 		}
 	}
@@ -222,7 +227,7 @@ func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte
 	templates := p.templatesOf(t)
 	for i, w := range d.workloads {
 		if templates[i] != 0 {
-			t.setStamps(templates[i], w.Stamps)
+			t.setStamps(templates[i], w.Stamps())
 		}
 	}
 	var compact bytes.Buffer

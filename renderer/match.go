@@ -100,7 +100,6 @@ func (p *planner) match() error {
 			switch line.Status {
 			case Stamped:
 				line.Annotation = key
-				w.keep(key, line.Checksum)
 				w.Stamped = true
 			case External, Ambiguous:
 				if v, ok := w.Found[key]; ok {
@@ -128,12 +127,12 @@ func (p *planner) match() error {
 	return errors.Join(errs...)
 }
 
-// keep has the pod template have a stamp.
+// keep has a stamp stay as it was found.
 func (w *workload) keep(key, checksum string) {
-	if w.Stamps == nil {
-		w.Stamps = make(map[string]string)
+	if w.kept == nil {
+		w.kept = make(map[string]string)
 	}
-	w.Stamps[key] = checksum
+	w.kept[key] = checksum
 }
 
 // A matched is a consumption and the object that it was matched with, if any.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"slices"
 )
 
@@ -50,10 +51,29 @@ type Workload struct {
 
 	Consumes []Consumption `json:"consumes"` // by kind, then name
 
-	// Found holds the stamps that the pod template has in the stream, Stamps those
-	// that it is to have: annotation to checksum.
-	Found  map[string]string `json:"-"`
-	Stamps map[string]string `json:"-"`
+	// Found holds the stamps that the pod template has in the stream: annotation to
+	// checksum. See Stamps for those that it is to have.
+	Found map[string]string `json:"-"`
+
+	kept map[string]string // of Found, those that stay as they are
+}
+
+// Stamps returns the stamps that the pod template is to have: annotation to checksum.
+func (w *Workload) Stamps() map[string]string { return w.stampsIn(nil) }
+
+// stampsIn is Stamps, in a map that is used again; nil for a new one.
+func (w *Workload) stampsIn(m map[string]string) map[string]string {
+	if m == nil {
+		m = make(map[string]string)
+	}
+	clear(m)
+	maps.Copy(m, w.kept)
+	for i := range w.Consumes {
+		if line := &w.Consumes[i]; line.Status == Stamped {
+			m[line.Annotation] = line.Checksum
+		}
+	}
+	return m
 }
 
 // String returns KIND/NAME, as messages name objects.
@@ -103,6 +123,7 @@ type planner struct {
 	pod       podReader
 	places    []templatePlace
 	templates []int32
+	stamps    map[string]string
 	seen      index[*config]
 	lineOf    []int
 }
@@ -127,12 +148,12 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 	}
 	p.scratch = p.newTree()
 	s := splitter{stream: stream}
-	var d document
+	var d seenDocument
 	for s.read(&d) {
 		if !r.kinds.matters(&d, stream) {
 			continue
 		}
-		if err := p.document(d); err != nil {
+		if err := p.document(&d); err != nil {
 			return nil, err
 		}
 	}

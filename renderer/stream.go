@@ -14,8 +14,12 @@ type document struct {
 	start  int // of its first line: its separator, or the text that needs none
 	body   int // of what a YAML reader is to be given
 	end    int // of its last line
+}
 
-	top topLevel // what was seen of its top level in passing
+// A seenDocument is a document with what was seen of its top level in passing.
+type seenDocument struct {
+	document
+	top topLevel
 }
 
 var (
@@ -113,15 +117,15 @@ type splitter struct {
 }
 
 // next returns the next document, or false after the last.
-func (s *splitter) next() (d document, ok bool) {
+func (s *splitter) next() (d seenDocument, ok bool) {
 	ok = s.read(&d)
 	return d, ok
 }
 
 // read is next into a document that may have been used before.
-func (s *splitter) read(d *document) bool {
+func (s *splitter) read(d *seenDocument) bool {
 	b := s.stream
-	*d = document{start: s.pos, body: s.pos}
+	*d = seenDocument{document: document{start: s.pos, body: s.pos}}
 	begun := false // a separator or content was seen
 	for s.pos < len(b) {
 		line := s.pos
@@ -203,7 +207,7 @@ func (s *splitter) read(d *document) bool {
 	return s.finish(d, len(b))
 }
 
-func (s *splitter) finish(d *document, end int) bool {
+func (s *splitter) finish(d *seenDocument, end int) bool {
 	s.number++
 	d.number = s.number
 	d.end = end

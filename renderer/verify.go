@@ -53,11 +53,9 @@ func Verify(p *Plan) []Difference {
 	var all []Difference
 	for i := range p.Workloads {
 		w := &p.Workloads[i]
-		if w.Found == nil && len(w.Stamps) == 0 {
-			continue
-		}
+		stamps := w.Stamps()
 		keys := slices.Sorted(maps.Keys(w.Found))
-		for key := range w.Stamps {
+		for key := range stamps {
 			if _, ok := w.Found[key]; !ok {
 				keys = append(keys, key)
 			}
@@ -65,7 +63,7 @@ func Verify(p *Plan) []Difference {
 		slices.Sort(keys)
 		for _, key := range keys {
 			found, has := w.Found[key]
-			want, wanted := w.Stamps[key]
+			want, wanted := stamps[key]
 			d := Difference{Workload: w.Ref(), Template: w.Template, Annotation: key}
 			switch {
 			case !wanted:

@@ -269,8 +269,9 @@ func (r *Result) stamps() []stampSet {
 				s.set[c.Annotation] = Place{i, j}
 			}
 		}
+		stamps := w.Stamps()
 		for _, key := range slices.Sorted(maps.Keys(w.Found)) {
-			_, stays := w.Stamps[key] // one whose object is elsewhere does
+			_, stays := stamps[key] // one whose object is elsewhere does
 			if _, set := s.set[key]; !set && (!stays || random[key]) {
 				s.remove = append(s.remove, key)
 			}
