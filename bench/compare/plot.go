@@ -21,6 +21,7 @@ func plotTo(file string, r *results) error {
 	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
 	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
 	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.XOffs = 18.5 * vg.Centimeter // into the room on the right
 	p.Add(plotter.NewGrid())
 	color := 0
 	draw := func(shape genstream.Shape, of program, title string, dashes int) error {
@@ -55,5 +56,7 @@ func plotTo(file string, r *results) error {
 			return err
 		}
 	}
-	return p.Save(22*vg.Centimeter, 15*vg.Centimeter, file)
+	const roomForLegend = 12 // times the largest input
+	p.X.Max *= roomForLegend
+	return p.Save(26*vg.Centimeter, 15*vg.Centimeter, file)
 }
