@@ -132,7 +132,7 @@ func (k *kinds) objects(t *tree, n int32, apiVersion, kind []byte, visit func(ob
 	if !k.known(apiVersion, kind) {
 		return nil
 	}
-	known := k.find(apiGroup(apiVersion), kind)
+	known := k.find(apiVersion, kind)
 	if of, isList := bytes.CutSuffix(kind, []byte(listKind)); isList && known == nil {
 		if len(of) == 0 {
 			apiVersion = nil

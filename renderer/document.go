@@ -54,15 +54,11 @@ func (t *topLevel) line(line []byte) {
 	switch {
 	case c == 'k':
 		if v, ok := topValue(line, "kind"); ok {
-			t.kinds++
-			t.kind = v
-			t.odd = t.odd || v == nil
+			t.giveKind(v)
 		}
 	case c == 'a':
 		if v, ok := topValue(line, "apiVersion"); ok {
-			t.versions++
-			t.apiVersion = v
-			t.odd = t.odd || v == nil
+			t.giveVersion(v)
 		}
 	case c == 'm':
 		if _, ok := topValue(line, "metadata"); ok {
@@ -77,6 +73,20 @@ func (t *topLevel) line(line []byte) {
 	}
 }
 
+// giveKind takes the value of a line's kind, nil for one that only a parser can read.
+func (t *topLevel) giveKind(v []byte) {
+	t.kinds++
+	t.kind = v
+	t.odd = t.odd || v == nil
+}
+
+// giveVersion is giveKind for an apiVersion.
+func (t *topLevel) giveVersion(v []byte) {
+	t.versions++
+	t.apiVersion = v
+	t.odd = t.odd || v == nil
+}
+
 // simpleLine is line for "kind: X", "apiVersion: X" and "metadata:" as they are mostly
 // written, and returns the offset of the next line; not ok leaves the line to line.
 func (t *topLevel) simpleLine(b []byte, at int) (next int, ok bool) {
@@ -86,16 +96,14 @@ func (t *topLevel) simpleLine(b []byte, at int) (next int, ok bool) {
 		if v == nil {
 			return 0, false
 		}
-		t.kinds++
-		t.kind = v
+		t.giveKind(v)
 		at = next
 	case 'a':
 		v, next := simpleValue(b, at, "apiVersion: ")
 		if v == nil {
 			return 0, false
 		}
-		t.versions++
-		t.apiVersion = v
+		t.giveVersion(v)
 		at = next
 	case 'm':
 		const text = "metadata:\n"

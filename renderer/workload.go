@@ -149,7 +149,7 @@ func newKinds(user []string) (*kinds, error) {
 		if err != nil {
 			return nil, err
 		}
-		if known := k.find([]byte(row.group), []byte(row.kind)); known != nil {
+		if known := k.find([]byte(row.group+"/v1"), []byte(row.kind)); known != nil {
 			for _, builtin := range workloadKinds {
 				if builtin.group == row.group && builtin.kind == row.kind {
 					return nil, fmt.Errorf("workload %q: %s is a kind that is known already", entry, row.kind)
@@ -192,10 +192,11 @@ func parseWorkloadKind(entry string) (workloadKind, error) {
 	return row, nil
 }
 
-func (k *kinds) find(group, kind []byte) *workloadKind {
+// find returns the row of a kind; nil if it is not known to have pod templates.
+func (k *kinds) find(apiVersion, kind []byte) *workloadKind {
 	rows := k.like(kind)
 	for i := range rows {
-		if rows[i].kind == string(kind) && rows[i].group == string(group) {
+		if rows[i].kind == string(kind) && rows[i].group == string(apiGroup(apiVersion)) {
 			return &rows[i]
 		}
 	}
@@ -216,13 +217,7 @@ func (k *kinds) known(apiVersion, kind []byte) bool {
 	case configMapKind, secretKind:
 		return len(apiGroup(apiVersion)) == 0
 	}
-	rows := k.like(kind)
-	for i := range rows {
-		if rows[i].kind == string(kind) && rows[i].group == string(apiGroup(apiVersion)) {
-			return true
-		}
-	}
-	return false
+	return k.find(apiVersion, kind) != nil
 }
 
 // mentioned says whether a document's text may hold a kind that matters. It is for

@@ -61,13 +61,20 @@ func write(t *testing.T, dir, name, content string) {
 	}
 }
 
-// TestOutputDoesNotDependOnJobs looks at 200 releases, some of them stale, some broken.
-func TestOutputDoesNotDependOnJobs(t *testing.T) {
+// checkoutWithChart returns a Git checkout with a small chart in the directory chart.
+func checkoutWithChart(t *testing.T) string {
+	t.Helper()
 	dir := t.TempDir()
 	write(t, dir, ".git/HEAD", "")
 	write(t, dir, "chart/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}\n")
 	write(t, dir, "chart/values.yaml", "level: info\n")
 	write(t, dir, "chart/templates/all.yaml", smallChart)
+	return dir
+}
+
+// TestOutputDoesNotDependOnJobs looks at 200 releases, some of them stale, some broken.
+func TestOutputDoesNotDependOnJobs(t *testing.T) {
+	dir := checkoutWithChart(t)
 	for i := range 200 {
 		chart := "chart"
 		if i%50 == 49 {

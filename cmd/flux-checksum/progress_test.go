@@ -41,11 +41,7 @@ func onTerminal(t *testing.T, dir string, args ...string) string {
 }
 
 func TestProgressIsShownOnATerminal(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, ".git/HEAD", "")
-	write(t, dir, "chart/Chart.yaml", "{apiVersion: v2, name: web, version: 1.0.0}\n")
-	write(t, dir, "chart/values.yaml", "level: info\n")
-	write(t, dir, "chart/templates/all.yaml", smallChart)
+	dir := checkoutWithChart(t)
 	for i := range 3 {
 		write(t, dir, fmt.Sprintf("apps/%d.yaml", i), fmt.Sprintf(`apiVersion: helm.toolkit.fluxcd.io/v2
 kind: HelmRelease
