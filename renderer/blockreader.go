@@ -755,7 +755,7 @@ done:
 	default:
 		d.text = r.src[from:end]
 	}
-	d.last = int32(indent)
+	d.indent = int32(indent)
 	return r.find(line) && r.col <= col
 }
 
@@ -796,27 +796,27 @@ indicated:
 }
 
 // blockText decodes a block scalar's lines.
-func blockText(d *node) []byte { return appendBlockText(make([]byte, 0, len(d.text)), d) }
+func blockText(v *value) []byte { return appendBlockText(make([]byte, 0, len(v.text)), v) }
 
 // appendBlockText appends a block scalar's decoded lines to a buffer.
-func appendBlockText(b []byte, d *node) []byte {
-	if d.style >= folded {
-		return appendFolded(b, d.text, int(d.last), d.style)
+func appendBlockText(b []byte, v *value) []byte {
+	if v.style >= folded {
+		return appendFolded(b, v.text, int(v.indent), v.style)
 	}
-	for line := range literalLines(d) {
+	for line := range literalLines(v) {
 		b = append(b, line...)
 	}
 	return b
 }
 
 // isLiteral says whether a scalar is a literal block scalar.
-func (d *node) isLiteral() bool { return d.style >= literal && d.style < folded }
+func (v *value) isLiteral() bool { return v.style >= literal && v.style < folded }
 
 // literalLines ranges over the text of a literal, line by line, with line breaks.
-func literalLines(d *node) iter.Seq[[]byte] {
+func literalLines(v *value) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		b, indent := d.text, int(d.last)
-		strip := d.style == literalStrip
+		b, indent := v.text, int(v.indent)
+		strip := v.style == literalStrip
 		for len(b) > 0 {
 			end := bytes.IndexByte(b, '\n') + 1
 			last := end == 0 || end == len(b)

@@ -67,7 +67,7 @@ func (c *checksummer) entry(e *entry) {
 		return
 	}
 	size := 0
-	for line := range literalLines(e.value) {
+	for line := range literalLines(&e.value) {
 		size += len(line)
 	}
 	c.write(c.frame[:0], e.key)
@@ -75,7 +75,7 @@ func (c *checksummer) entry(e *entry) {
 	if c.chunk == nil {
 		c.chunk = make([]byte, 0, chunkSize)
 	}
-	for line := range literalLines(e.value) {
+	for line := range literalLines(&e.value) {
 		if len(c.chunk)+len(line) > chunkSize {
 			c.hash.Write(c.chunk)
 			c.chunk = c.chunk[:0]

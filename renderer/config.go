@@ -99,7 +99,7 @@ func isHook(t *tree, metadata int32) bool {
 // An entry is one key of a config object and its value, not yet decoded.
 type entry struct {
 	key   []byte
-	value *node
+	value value
 	codec codec
 }
 
@@ -115,7 +115,7 @@ const (
 func (e *entry) decode() (value []byte, ok bool) {
 	value = e.value.text
 	if e.value.style >= literal {
-		value = blockText(e.value)
+		value = blockText(&e.value)
 	}
 	if e.codec != base64Text || e.value.kind != text {
 		return value, true
@@ -155,7 +155,7 @@ func readContent(t *tree, object int32, kind string) (content, error) {
 			continue
 		}
 		for c := range t.children(data) {
-			all = append(all, entry{t.nodes[c].key, &t.nodes[c], f.codec})
+			all = append(all, entry{t.nodes[c].key, t.nodes[c].value, f.codec})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b entry) int { return bytes.Compare(a.key, b.key) })

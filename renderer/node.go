@@ -53,20 +53,26 @@ const (
 	foldedStrip
 )
 
+// A value is what stands at a node.
+type value struct {
+	kind   nodeKind
+	style  nodeStyle
+	indent int32  // of a block scalar
+	text   []byte // a scalar as read; of any other value its JSON text, where known
+}
+
 // A node is a value and, in a mapping, its key.
 type node struct {
-	kind     nodeKind
-	style    nodeStyle
-	anchored bool
-	template bool   // a pod template, as far as a fingerprint is concerned
+	value
 	key      []byte // as read
-	text     []byte // a scalar as read; of any other value its JSON text, where known
 	keyStart int    // offsets into the stream; -1 when not known
 	start    int
 	end      int // just past a scalar of one line or a flow collection, else -1
 	first    int32
-	last     int32 // for block scalars the indentation
+	last     int32
 	next     int32
+	anchored bool
+	template bool // a pod template, as far as a fingerprint is concerned
 }
 
 func newTree(capacity int) *tree {
@@ -151,7 +157,7 @@ func (t *tree) named(b []byte) string {
 func (t *tree) textOf(n int32) []byte {
 	d := &t.nodes[n]
 	if d.style >= literal {
-		return blockText(d)
+		return blockText(&d.value)
 	}
 	return d.text
 }
@@ -352,7 +358,7 @@ func (f *fingerprint) value(t *tree, n int32) {
 			return
 		}
 		from := len(f.text)
-		f.text = appendBlockText(append(f.text, make([]byte, lengthLen)...), d)
+		f.text = appendBlockText(append(f.text, make([]byte, lengthLen)...), &d.value)
 		binary.LittleEndian.PutUint64(f.text[from:], uint64(len(f.text)-from-lengthLen))
 	default:
 		f.bytes(d.text)

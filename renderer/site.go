@@ -131,7 +131,7 @@ func (l *locator) pastKey(n int32) int {
 	}
 	i := d.keyStart
 	if c := l.stream[i]; c == '"' || c == '\'' {
-		if i = scalarEnd(l.stream, i, &node{style: quoted}); i < 0 {
+		if i = scalarEnd(l.stream, i, &node{value: value{style: quoted}}); i < 0 {
 			return -1
 		}
 	} else {
