@@ -9,24 +9,59 @@ import (
 	"strings"
 )
 
-// A workload is one pod template on its way into the Plan.
+// A stampedDocument is a document that has pod templates. Its memory is used again for
+// the next one.
+type stampedDocument struct {
+	document
+	byBlockReader bool
+	print         uint64
+	workloads     []workload
+
+	file  string // the chart's; see planner.file
+	asked bool
+}
+
+// file returns the chart's file that the document at work is from, if the stream says so.
+func (p *planner) file() string {
+	if !p.at.asked {
+		p.at.file, p.at.asked = p.at.source(p.stream), true
+	}
+	return p.at.file
+}
+
+// A workload is one pod template of a stamped document.
 type workload struct {
 	Workload
 	kind     *workloadKind
-	doc      *stampedDocument
 	own      string // the namespace as written
 	controls controls
-	refs     []matched
-	site     *site // nil until it is located
+	refs     references
+	due      map[string]string // the stamps that it is to have
+	site     site
+	located  bool // the site is known
 }
 
-// A stampedDocument is a document that has pod templates.
-type stampedDocument struct {
-	document
-	file          string // the chart's, when the stream names it
-	byBlockReader bool
-	print         uint64
-	workloads     []*workload
+// add appends a workload.
+func (d *stampedDocument) add() *workload {
+	d.workloads = another(d.workloads)
+	w := &d.workloads[len(d.workloads)-1]
+	*w = workload{refs: w.refs, due: w.due, site: site{written: w.site.written[:0]}}
+	w.refs.reset()
+	if w.due == nil {
+		w.due = make(map[string]string)
+	}
+	clear(w.due)
+	return w
+}
+
+// another makes a slice longer by an item, which is as a former user of the memory has
+// left it.
+func another[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s[:len(s)+1]
+	}
+	var none T
+	return append(s, none)
 }
 
 // readDocument reads a document, by the block reader if that takes it.
@@ -39,9 +74,11 @@ func readDocument(into *tree, stream []byte, d document) (t *tree, byBlockReader
 	return t, false, err
 }
 
-// document takes what one document holds: config objects and workloads.
-func (p *planner) document(seen *seenDocument) error {
-	d, kind := seen.document, seen.top.configKind()
+// collect takes the config objects of a document that matters, and notes the document if
+// it has workloads.
+func (p *planner) collect(seen *seenDocument) error {
+	d := seen.document
+	kind := seen.top.configKind()
 	if kind != "" {
 		if metadata, ok := readHead(p.scratch, p.stream, seen); ok {
 			c := &config{object: object{kind: kind}, doc: d}
@@ -50,8 +87,11 @@ func (p *planner) document(seen *seenDocument) error {
 				return nil
 			}
 		}
+	} else if seen.top.certain() && p.kinds.find(seen.top.apiVersion, seen.top.kind) != nil {
+		p.documents = append(p.documents, d)
+		return nil
 	}
-	t, byBlockReader, err := readDocument(p.scratch, p.stream, d)
+	t, _, err := readDocument(p.scratch, p.stream, d)
 	if err != nil {
 		err = failed(p.stream, d, "", nil, 0, err)
 		if kind == "" {
@@ -59,20 +99,51 @@ func (p *planner) document(seen *seenDocument) error {
 		}
 		// Nothing may consume it; match finds out.
 		if p.unreadable[kind] == nil {
+			if p.unreadable == nil {
+				p.unreadable = make(map[string]error)
+			}
 			p.unreadable[kind] = err
 		}
 		return nil
 	}
-	sd := &stampedDocument{document: d, file: d.source(p.stream), byBlockReader: byBlockReader}
-	templates := p.templates[:0]
-	err = p.kinds.objects(t, root, nil, nil, func(o objectPlace) error {
-		var err error
-		if o.kind == nil {
-			err = p.config(d, t, o)
-		} else {
-			templates, err = p.workload(sd, t, o, templates)
+	workloads := false
+	err = p.eachObject(d, t, func(o objectPlace) error {
+		if o.kind != nil {
+			workloads = true
+			return nil
 		}
-		if err != nil {
+		return p.config(d, t, o)
+	})
+	if workloads {
+		p.documents = append(p.documents, d)
+	}
+	return err
+}
+
+// read reads the workloads of a document, and what they refer to.
+func (p *planner) read(d document) error {
+	t, byBlockReader, err := readDocument(p.scratch, p.stream, d)
+	if err != nil {
+		return failed(p.stream, d, "", nil, 0, err)
+	}
+	p.at = stampedDocument{document: d, byBlockReader: byBlockReader, workloads: p.at.workloads[:0]}
+	p.templates = p.templates[:0]
+	err = p.eachObject(d, t, func(o objectPlace) error {
+		if o.kind == nil {
+			return nil // collect took it
+		}
+		return p.workload(t, o)
+	})
+	if err == nil {
+		p.at.print = p.prints.of(t, p.templates)
+	}
+	return err
+}
+
+// eachObject visits the workloads and config objects of a document. Errors get its place.
+func (p *planner) eachObject(d document, t *tree, visit func(objectPlace) error) error {
+	err := p.kinds.objects(t, root, nil, nil, func(o objectPlace) error {
+		if err := visit(o); err != nil {
 			return failed(p.stream, d, o.ref(t), t, o.node, err)
 		}
 		return nil
@@ -81,14 +152,8 @@ func (p *planner) document(seen *seenDocument) error {
 		if placed := new(Error); !errors.As(err, &placed) {
 			err = failed(p.stream, d, "", t, root, err)
 		}
-		return err
 	}
-	p.templates = templates
-	if len(sd.workloads) > 0 {
-		sd.print = p.prints.of(t, templates)
-		p.documents = append(p.documents, sd)
-	}
-	return nil
+	return err
 }
 
 // An objectPlace is an object of a document that matters.
@@ -174,58 +239,59 @@ func (p *planner) config(d document, t *tree, o objectPlace) error {
 	return nil
 }
 
-// workload takes an object with pod templates, and appends their nodes to templates.
-func (p *planner) workload(sd *stampedDocument, t *tree, o objectPlace, templates []int32) ([]int32, error) {
+// workload takes an object with pod templates.
+func (p *planner) workload(t *tree, o objectPlace) error {
 	metadata, err := t.wantMap(o.node, "metadata")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	own, err := t.wantString(metadata, "namespace")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var c controls
 	if err := c.read(t, metadata, workloadControls); err != nil {
-		return nil, err
+		return err
 	}
 	base := Workload{
-		APIVersion: t.named(o.apiVersion),
-		Kind:       o.kind.kind,
-		Namespace:  p.effective(own),
-		Name:       o.name(t),
-		Source:     sd.file,
-		Consumes:   []Consumption{},
-		Note:       o.kind.note(t, o.node),
+		Kind:      o.kind.kind,
+		Namespace: p.effective(own),
+		Name:      o.name(t),
+	}
+	if p.report != nil {
+		base.APIVersion = t.named(o.apiVersion)
+		base.Source = p.file()
+		base.Consumes = []Consumption{}
+		base.Note = o.kind.note(t, o.node)
 	}
 	add := func(template string) *workload {
-		w := &workload{Workload: base, kind: o.kind, doc: sd, own: own, controls: c}
+		w := p.at.add()
+		w.Workload, w.kind, w.own, w.controls = base, o.kind, own, c
 		w.Template = template
-		sd.workloads = append(sd.workloads, w)
-		p.workloads = append(p.workloads, w)
 		return w
 	}
-	before := len(sd.workloads)
+	before := len(p.at.workloads)
 	for _, path := range o.kind.paths {
 		if p.places, err = t.templates(p.places[:0], o.node, path); err != nil {
-			return nil, err
+			return err
 		}
 		for _, place := range p.places {
 			if err := p.template(add(place.path), t, o, place); err != nil {
-				return nil, err
+				return err
 			}
 			if place.path != "" {
-				templates = append(templates, place.node)
+				p.templates = append(p.templates, place.node)
 			}
 		}
 	}
-	if len(sd.workloads) == before {
+	if len(p.at.workloads) == before {
 		w := add(o.kind.paths[0])
 		w.Reason = noTemplate
 		if t.at(o.node, "spec", "workloadRef") != 0 {
 			w.Reason = elsewhere
 		}
 	}
-	return templates, nil
+	return nil
 }
 
 // template reads the pod template of a workload.
@@ -241,19 +307,18 @@ func (p *planner) template(w *workload, t *tree, o objectPlace, place templatePl
 			return err
 		}
 		w.Found = stampsOn(t, place.node)
-		if w.doc.byBlockReader {
-			w.site = locate(p.stream, t, place.node, t, place.node)
+		if p.at.byBlockReader {
+			w.located = w.site.locate(p.stream, t, place.node, t, place.node)
 		}
 	}
 	w.Reason = p.reason(w, t, o.node, place.node)
-	p.pod.reset(t, &p.names)
+	p.pod.reset(t, &p.names, &w.refs, p.report != nil || p.options.Strict)
 	if err := p.pod.template(place.node); err != nil {
 		return err
 	}
 	for _, c := range w.controls.consumes {
-		p.pod.refs.add(c, false, "metadata.annotations["+consumesControl+"]").all = true
+		w.refs.add(c, false, "metadata.annotations["+consumesControl+"]").all = true
 	}
-	w.refs = slices.Clone(p.pod.refs.list)
 	return nil
 }
 

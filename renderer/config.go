@@ -27,19 +27,25 @@ type config struct {
 	replaced  bool // by another of the same name
 	consumers int
 
-	// Of which lists of keys workloads need the checksum, and the checksums.
-	wanted     index[string] // joined keys
-	wantedKeys [][]string
-	checksums  []string
+	annotation string // the stamp's key; see stamp
 
-	contentErr error // why the content can't be read
+	// Of which lists of keys workloads needed the checksum, and the checksums.
+	wanted    index[string] // joined keys
+	checksums []string
+
+	content    content // nil unless a second list of keys was needed
+	contentErr error   // why the content can't be read
 }
 
-// want has the checksum of a list of keys computed, when the object is read.
-func (c *config) want(keys []string) {
-	if _, known := c.wanted.number(joinKeys(keys)); !known {
-		c.wantedKeys = append(c.wantedKeys, keys)
+// stamp returns the key of the object's stamp. See AnnotationKey.
+func (c *config) stamp(otherNamespace string) string {
+	if otherNamespace != "" {
+		return AnnotationKey(c.kind, c.name, otherNamespace)
 	}
+	if c.annotation == "" {
+		c.annotation = AnnotationKey(c.kind, c.name, "")
+	}
+	return c.annotation
 }
 
 func (c *config) String() string { return c.kind + "/" + c.name }
@@ -131,9 +137,9 @@ func (e *entry) decode() (value []byte, ok bool) {
 // A content is the keys of a config object in ascending byte order.
 type content []entry
 
-// readContent collects what counts as a config object's content (CONTRACT.md
+// readContent appends to a content what counts as a config object's (CONTRACT.md
 // section 4); of what is given twice the field named last here wins.
-func readContent(t *tree, object int32, kind string) (content, error) {
+func readContent(all content, t *tree, object int32, kind string) (content, error) {
 	fields := []struct {
 		name  string
 		codec codec
@@ -145,7 +151,6 @@ func readContent(t *tree, object int32, kind string) (content, error) {
 	if t.nodes[object].kind != mapping {
 		return nil, &typeError{object, "a map"} // its lines look like an object's, but a scalar stands before them
 	}
-	var all content
 	for _, f := range fields {
 		data, err := t.wantMap(object, f.name)
 		if err != nil {
@@ -169,9 +174,9 @@ func readContent(t *tree, object int32, kind string) (content, error) {
 	return kept, nil
 }
 
-// readConfig reads the content of a config object of a stream, into a tree that the
-// content then needs.
-func readConfig(into *tree, stream []byte, c *config) (content, error) {
+// readConfig reads the content of a config object of a stream, into an empty content. The
+// tree is memory to work in.
+func readConfig(empty content, into *tree, stream []byte, c *config) (content, error) {
 	t, n := c.list, c.node
 	if t == nil {
 		var err error
@@ -180,14 +185,14 @@ func readConfig(into *tree, stream []byte, c *config) (content, error) {
 		}
 		n = root
 	}
-	content, err := readContent(t, n, c.kind)
+	content, err := readContent(empty, t, n, c.kind)
 	if err == nil && slices.ContainsFunc(content, entry.unwritten) {
 		var values *tree
 		if values, err = readValues(stream[c.doc.body:c.doc.end]); err != nil {
 			return nil, failed(stream, c.doc, c.String(), nil, 0, err)
 		}
 		t, n = values, follow(t, []int32{n}, values)[n]
-		content, err = readContent(t, n, c.kind)
+		content, err = readContent(empty, t, n, c.kind)
 	}
 	if err != nil {
 		return nil, failed(stream, c.doc, c.String(), t, n, err)
@@ -230,7 +235,7 @@ func (c content) checksum(sum *checksummer, kind string, keys []string) string {
 }
 
 // warnings says which values the API server will refuse. It names keys, no values.
-func (c content) warnings(of string) []string {
+func (c content) warnings(of *config) []string {
 	var all []string
 	for i := range c {
 		e := &c[i]

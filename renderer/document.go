@@ -159,10 +159,14 @@ func (t *topLevel) afterSeparator(rest []byte) bool {
 	return true
 }
 
+// certain says whether the document is certainly one object of the kind that was seen, or
+// of none.
+func (t *topLevel) certain() bool { return !t.odd && t.kinds == 1 && t.versions <= 1 }
+
 // configKind returns the kind of a document that is certainly one ConfigMap or Secret,
 // else "".
 func (t *topLevel) configKind() string {
-	if t.odd || t.kinds != 1 || t.versions > 1 {
+	if !t.certain() {
 		return ""
 	}
 	switch string(t.kind) {

@@ -23,7 +23,7 @@ func appendEdits(b, text []byte, from int, edits []Edit) []byte {
 
 // WriteTo writes the stream with its stamps, in pieces: a writer for which a call
 // costs should be buffered. The error is the writer's.
-func (p *Plan) WriteTo(w io.Writer) (written int64, err error) {
+func (p *StampedStream) WriteTo(w io.Writer) (written int64, err error) {
 	put := func(n int, e error) {
 		written += int64(n)
 		err = e
@@ -45,21 +45,16 @@ func (p *Plan) WriteTo(w io.Writer) (written int64, err error) {
 }
 
 // Changed says whether WriteTo would write anything but the stream as it came.
-func (p *Plan) Changed() bool { return len(p.edits) > 0 }
+func (p *StampedStream) Changed() bool { return len(p.edits) > 0 }
 
-// edit computes the stream's edits, document by document, and checks each.
-func (p *planner) edit() error {
-	for _, d := range p.documents {
-		if !slices.ContainsFunc(d.workloads, func(w *workload) bool { return w.changes() }) {
-			continue
-		}
-		edits, err := p.editDocument(d)
-		if err != nil {
-			return err
-		}
-		p.plan.edits = append(p.plan.edits, edits...)
+// edit computes the edits of a document and checks them.
+func (p *planner) edit(d *stampedDocument) error {
+	if !d.changes() {
+		return nil
 	}
-	return nil
+	edits, err := p.editDocument(d)
+	p.out.edits = append(p.out.edits, edits...)
+	return err
 }
 
 // changes says whether the stamps that a pod template has are not those it is to have.
@@ -67,7 +62,17 @@ func (w *workload) changes() bool {
 	if len(w.Found) == 0 {
 		return w.Stamped
 	}
-	return w.Template != "" && !maps.Equal(w.Found, w.Stamps())
+	return w.Template != "" && !maps.Equal(w.Found, w.due)
+}
+
+// changes says whether that holds for one of the pod templates.
+func (d *stampedDocument) changes() bool {
+	for i := range d.workloads {
+		if d.workloads[i].changes() {
+			return true
+		}
+	}
+	return false
 }
 
 // editDocument returns the edits of one document: stamps in place if that does what
@@ -79,7 +84,8 @@ func (p *planner) editDocument(d *stampedDocument) ([]Edit, error) {
 	for _, restyle := range []func(*stampedDocument) (Edit, error){p.restyleYAML, p.restyleJSON} {
 		e, err := restyle(d)
 		if err == nil && p.check(d, []Edit{e}, false) {
-			for _, w := range d.workloads {
+			for i := range d.workloads {
+				w := &d.workloads[i]
 				w.Restyled = w.changes()
 			}
 			return []Edit{e}, nil
@@ -93,21 +99,21 @@ func (p *planner) editInPlace(d *stampedDocument) ([]Edit, bool) {
 	if !d.byBlockReader && !p.locateByLibrary(d) {
 		return nil, false
 	}
-	var edits []Edit
-	for _, w := range d.workloads {
+	edits := p.edits[:0]
+	for i := range d.workloads {
+		w := &d.workloads[i]
 		if !w.changes() {
 			continue
 		}
-		if w.site == nil {
+		if !w.located {
 			return nil, false
 		}
-		p.stamps = w.stampsIn(p.stamps)
-		e, ok := w.site.edits(p.stream, w.Found, p.stamps)
-		if !ok {
+		var ok bool
+		if edits, ok = w.site.edits(edits, p.stream, w.Found, w.due); !ok {
 			return nil, false
 		}
-		edits = append(edits, e...)
 	}
+	p.edits = edits
 	sortEdits(edits)
 	for i := 1; i < len(edits); i++ {
 		if edits[i].Start < edits[i-1].End {
@@ -130,8 +136,8 @@ func (p *planner) locateByLibrary(d *stampedDocument) bool {
 	templates := p.templatesOf(values)
 	placed := follow(values, templates, places)
 	for i, template := range templates {
-		if w := d.workloads[i]; template != 0 && w.changes() {
-			w.site = locate(p.stream, places, placed[template], values, template)
+		if w := &d.workloads[i]; template != 0 && w.changes() {
+			w.located = w.site.locate(p.stream, places, placed[template], values, template)
 		}
 	}
 	return true
@@ -194,9 +200,8 @@ func (p *planner) check(d *stampedDocument, edits []Edit, byBlockReader bool) bo
 	if len(templates) != len(d.workloads) {
 		return false
 	}
-	for i, w := range d.workloads {
-		p.stamps = w.stampsIn(p.stamps)
-		if templates[i] != 0 && !hasStamps(t, templates[i], p.stamps) {
+	for i := range d.workloads {
+		if templates[i] != 0 && !hasStamps(t, templates[i], d.workloads[i].due) {
 			return false
 		}
 	}
@@ -225,9 +230,9 @@ func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte
 		return Edit{}, err
 	}
 	templates := p.templatesOf(t)
-	for i, w := range d.workloads {
+	for i := range d.workloads {
 		if templates[i] != 0 {
-			t.setStamps(templates[i], w.Stamps())
+			t.setStamps(templates[i], d.workloads[i].due)
 		}
 	}
 	var compact bytes.Buffer

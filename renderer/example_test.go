@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log"
+	"strings"
 
 	"github.com/helm-checksum/helm-checksum/renderer"
 )
@@ -70,6 +71,23 @@ func ExampleRenderer_Run() {
 	//         envFrom:
 	//         - configMapRef:
 	//             name: store
+}
+
+// The stamps alone, with what there is to warn of: this ConfigMap's value lacks quotes.
+func ExampleRenderer_Stamp() {
+	r, err := renderer.New(renderer.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	stamped, err := r.Stamp([]byte(strings.Replace(stream, `"on"`, "1", 1)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(stamped.Changed())
+	fmt.Println(stamped.Warnings[0])
+	// Output:
+	// true
+	// ConfigMap/store: the value of key "FEATURE_RECS" is a number, not a string: its JSON text was taken
 }
 
 // A Plan says who consumes what, and what comes of it.

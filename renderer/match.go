@@ -2,7 +2,6 @@ package renderer
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -72,186 +71,200 @@ func (p *planner) find(w *workload, c *consumed) (*config, Status) {
 	return nil, Ambiguous
 }
 
-// match finds for every consumption its object, its status and its checksum.
-func (p *planner) match() error {
-	var errs []error
-	reported := make(map[error]bool) // what several workloads consume fails once
-	p.plan.sources = make([][]*config, 0, len(p.workloads))
-	for _, w := range p.workloads {
-		p.merge(w)
-	}
-	for _, w := range p.workloads {
-		lines := w.refs
-		slices.SortFunc(lines, func(a, b matched) int {
-			return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name), cmp.Compare(a.namespace, b.namespace))
-		})
-		sources := make([]*config, len(lines))
-		for i := range lines {
-			m := &lines[i]
-			line, err := p.consumption(w, m)
-			if err != nil {
-				if !reported[err] {
-					reported[err] = true
-					errs = append(errs, err)
-				}
-				continue
-			}
-			key := AnnotationKey(m.kind, m.name, m.otherNamespace)
-			switch line.Status {
-			case Stamped:
-				line.Annotation = key
-				w.Stamped = true
-			case External, Ambiguous:
-				if v, ok := w.Found[key]; ok {
-					w.keep(key, v) // another run may have known the object
-				}
-			}
-			sources[i] = m.config
-			if i == 0 {
-				w.Consumes = make([]Consumption, 0, len(lines))
-			}
-			w.Consumes = append(w.Consumes, line)
+// A matched is a consumption and what was found for it.
+type matched struct {
+	consumed
+	read           []string // the keys; see keyList
+	config         *config  // nil if there is none in the stream
+	effective      string   // the object's namespace; empty if unknown
+	otherNamespace string   // as in AnnotationKey
+	status         Status
+	annotation     string
+	checksum       string
+}
+
+// match finds for every reference of a workload its object, its status and its checksum,
+// and so the stamps that the workload is to have.
+func (p *planner) match(w *workload) {
+	p.merge(w)
+	lines := w.refs.list
+	slices.SortFunc(lines, func(a, b matched) int {
+		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.name, b.name), cmp.Compare(a.namespace, b.namespace))
+	})
+	for i := range lines {
+		m := &lines[i]
+		if err := p.settle(w, m); err != nil {
+			p.fail(err)
+			continue
 		}
-		if !w.Stamped && w.Reason == "" {
+		switch {
+		case m.status == Stamped:
+			w.due[m.annotation] = m.checksum
+			w.Stamped = true
+		case m.status != External && m.status != Ambiguous, len(w.Found) == 0:
+		default:
+			key := AnnotationKey(m.kind, m.name, m.otherNamespace)
+			if v, ok := w.Found[key]; ok {
+				w.due[key] = v // another run may have known the object
+			}
+		}
+	}
+	if !w.Stamped {
+		w.Note = ""
+		if w.Reason == "" {
 			w.Reason = noneToTake
 			if len(lines) == 0 {
 				w.Reason = nothing
 			}
 		}
-		if !w.Stamped {
-			w.Note = ""
+	}
+	if p.report != nil {
+		p.report.sources = append(p.report.sources, w.consumptions())
+	}
+}
+
+// consumptions puts what was matched into the report's form, and returns the object of
+// each.
+func (w *workload) consumptions() []*config {
+	sources := make([]*config, len(w.refs.list))
+	w.Consumes = make([]Consumption, len(w.refs.list))
+	for i := range w.refs.list {
+		m := &w.refs.list[i]
+		sources[i] = m.config
+		w.Consumes[i] = Consumption{
+			Kind:       m.kind,
+			Namespace:  m.effective,
+			Name:       m.name,
+			Keys:       slices.Clone(m.read),
+			Optional:   m.optional,
+			Via:        slices.Clone(m.via),
+			Status:     m.status,
+			Annotation: m.annotation,
+			Checksum:   m.checksum,
 		}
-		p.plan.sources = append(p.plan.sources, sources)
-		w.refs = nil
 	}
-	return errors.Join(errs...)
+	return sources
 }
 
-// keep has a stamp stay as it was found.
-func (w *workload) keep(key, checksum string) {
-	if w.kept == nil {
-		w.kept = make(map[string]string)
+// fail takes an error about a consumption. What several workloads consume fails once.
+func (p *planner) fail(err error) {
+	if p.failed[err] {
+		return
 	}
-	w.kept[key] = checksum
-}
-
-// A matched is a consumption and the object that it was matched with, if any.
-type matched struct {
-	consumed
-	read           []string // the keys; see keyList
-	config         *config
-	status         Status
-	otherNamespace string // as in AnnotationKey
+	if p.failed == nil {
+		p.failed = make(map[error]bool)
+	}
+	p.failed[err] = true
+	p.failures = append(p.failures, err)
 }
 
 // merge matches a workload's references, and makes one of those that turn out to
 // be one object, named with and without its namespace.
 func (p *planner) merge(w *workload) {
-	lines := w.refs[:0]
+	lines := w.refs.list
+	n := 0 // lines that stay
 	p.seen.reset()
 	byConfig := p.lineOf[:0] // the line of each
 	var ignore *patterns
 	if len(w.controls.ignore) > 0 {
 		ignore = newPatterns(w.controls.ignore)
 	}
-	for _, m := range w.refs {
+	for i := range lines {
+		m := &lines[i]
 		m.otherNamespace, m.status = m.namespace, Ignored
 		if !p.ignores(w, ignore, &m.consumed) {
 			m.config, m.status = p.find(w, &m.consumed)
 		}
 		if m.config != nil {
-			if n, known := p.seen.number(m.config); known {
-				i := byConfig[n]
+			if known, ok := p.seen.number(m.config); ok {
+				line := &lines[byConfig[known]]
 				// A pod can name only objects of its own namespace, so it is no other one.
 				if m.namespace == "" {
-					lines[i].otherNamespace = ""
+					line.otherNamespace = ""
 				}
-				lines[i].merge(m.consumed)
+				line.merge(m.consumed)
 				continue
 			}
-			byConfig = append(byConfig, len(lines))
+			byConfig = append(byConfig, n)
 		}
-		lines = append(lines, m)
+		lines[n], lines[i] = lines[i], lines[n] // both keep memory of their own
+		n++
 	}
-	for i := range lines {
-		m := &lines[i]
+	w.refs.list, p.lineOf = lines[:n], byConfig
+	for i := range w.refs.list {
+		m := &w.refs.list[i]
 		m.read = m.keyList()
-		if m.config != nil && w.Reason == "" {
-			m.config.want(m.read)
-		}
 	}
-	w.refs, p.lineOf = lines, byConfig
 }
 
-// consumption makes the report's line.
-func (p *planner) consumption(w *workload, m *matched) (Consumption, error) {
-	line := Consumption{
-		Kind:      m.kind,
-		Namespace: p.effective(cmp.Or(m.namespace, w.own)),
-		Name:      m.name,
-		Keys:      m.read,
-		Optional:  m.optional,
-		Via:       m.via,
-		Status:    m.status,
-	}
-	if m.status == External && p.options.Strict && !m.optional {
-		return line, p.failedWorkload(w, fmt.Errorf("%s/%s is not in the stream (%s)", m.kind, m.name, m.via[0]))
-	}
+// settle finds what is to become of a consumption.
+func (p *planner) settle(w *workload, m *matched) error {
+	m.effective = p.effective(cmp.Or(m.namespace, w.own))
 	if m.status == External {
+		if p.options.Strict && !m.optional {
+			return p.failedWorkload(w, fmt.Errorf("%s/%s is not in the stream (%s)", m.kind, m.name, m.via[0]))
+		}
 		if err := p.unreadable[m.kind]; err != nil {
-			return line, err // it may be the one
+			return err // it may be the one
 		}
 	}
 	c := m.config
 	if c == nil {
-		return line, nil
+		return nil
 	}
 	if ns := p.effective(c.namespace); ns != "" {
-		line.Namespace = ns
+		m.effective = ns
 	}
 	c.consumers++
 	if c.controlErr != nil {
 		if _, placed := c.controlErr.(*Error); !placed {
 			c.controlErr = &Error{Document: c.doc.number, Source: c.doc.source(p.stream), Line: p.lines.at(max(c.controlAt, c.doc.body)), Object: c.String(), Err: c.controlErr}
 		}
-		return line, c.controlErr
+		return c.controlErr
 	}
 	switch {
 	case c.skip, p.skips(c.kind, c.name):
-		line.Status = Skipped
+		m.status = Skipped
 	case w.Reason != "":
-		line.Status = NotStamped
+		m.status = NotStamped
 	default:
 		var err error
-		line.Checksum, err = p.checksum(c, line.Keys)
-		return line, err
+		m.annotation = c.stamp(m.otherNamespace)
+		m.checksum, err = p.checksum(c, m.read)
+		return err
 	}
-	return line, nil
+	return nil
 }
 
 func (p *planner) failedWorkload(w *workload, err error) error {
-	return &Error{Document: w.doc.number, Source: w.Source, Line: p.lines.at(w.doc.body), Object: w.String(), Err: err}
+	return &Error{Document: p.at.number, Source: p.file(), Line: p.lines.at(p.at.body), Object: w.String(), Err: err}
 }
 
-// checksum returns the checksum of a config object's keys. The object is read once,
-// for all that is wanted of it.
+// checksum returns the checksum of a config object's keys. Who asks for other keys than
+// the first one has its content kept, so an object is read twice at most.
 func (p *planner) checksum(c *config, keys []string) (string, error) {
-	if c.checksums == nil {
-		if c.contentErr != nil {
-			return "", c.contentErr
-		}
-		content, err := readConfig(p.scratch, p.stream, c)
-		if err != nil {
+	if c.contentErr != nil {
+		return "", c.contentErr
+	}
+	n, known := c.wanted.number(joinKeys(keys))
+	if known {
+		return c.checksums[n], nil
+	}
+	content := c.content
+	if content == nil {
+		var err error
+		if p.content, err = readConfig(p.content[:0], p.scratch, p.stream, c); err != nil {
 			c.contentErr = err
 			return "", err
 		}
-		p.plan.Warnings = append(p.plan.Warnings, content.warnings(c.String())...)
-		c.checksums = make([]string, len(c.wantedKeys))
-		for i, keys := range c.wantedKeys {
-			c.checksums[i] = content.checksum(p.sum, c.kind, keys)
+		content = p.content
+		if n == 0 {
+			p.out.Warnings = append(p.out.Warnings, content.warnings(c)...)
+		} else {
+			c.content = slices.Clone(content)
 		}
-		c.wantedKeys = nil
 	}
-	i, _ := c.wanted.number(joinKeys(keys))
-	return c.checksums[i], nil
+	sum := content.checksum(p.sum, c.kind, keys)
+	c.checksums = append(c.checksums, sum)
+	return sum, nil
 }

@@ -2,10 +2,10 @@ package renderer
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"maps"
-	"slices"
 )
 
 // Status says what becomes of one consumption.
@@ -21,15 +21,21 @@ const (
 	NotStamped Status = "not-stamped" // the workload as a whole is not stamped
 )
 
-// A Plan says who consumes what in a stream, and what is to be stamped. Its
-// exported fields are plain data, the report of CONTRACT.md section 9.
-type Plan struct {
-	Workloads []Workload `json:"workloads"` // in stream order, one per pod template
-	Configs   []Config   `json:"configs"`   // in stream order
-	Warnings  []string   `json:"warnings"`
+// A StampedStream is a stream and the stamps that it is to have.
+type StampedStream struct {
+	Warnings []string `json:"warnings"`
 
 	stream []byte
 	edits  []Edit
+}
+
+// A Plan says who consumes what in a stream, and what is to be stamped. Its
+// exported fields are plain data, the report of CONTRACT.md section 9.
+type Plan struct {
+	StampedStream
+
+	Workloads []Workload `json:"workloads"` // in stream order, one per pod template
+	Configs   []Config   `json:"configs"`   // in stream order
 
 	// sources holds, for each of Workloads and each of its Consumes, the object in
 	// the stream; nil if there is none.
@@ -55,25 +61,15 @@ type Workload struct {
 	// checksum. See Stamps for those that it is to have.
 	Found map[string]string `json:"-"`
 
-	kept map[string]string // of Found, those that stay as they are
+	stamps map[string]string
 }
 
 // Stamps returns the stamps that the pod template is to have: annotation to checksum.
-func (w *Workload) Stamps() map[string]string { return w.stampsIn(nil) }
-
-// stampsIn is Stamps, in a map that is used again; nil for a new one.
-func (w *Workload) stampsIn(m map[string]string) map[string]string {
-	if m == nil {
-		m = make(map[string]string)
+func (w *Workload) Stamps() map[string]string {
+	if w.stamps == nil {
+		return make(map[string]string)
 	}
-	clear(m)
-	maps.Copy(m, w.kept)
-	for i := range w.Consumes {
-		if line := &w.Consumes[i]; line.Status == Stamped {
-			m[line.Annotation] = line.Checksum
-		}
-	}
-	return m
+	return maps.Clone(w.stamps)
 }
 
 // String returns KIND/NAME, as messages name objects.
@@ -100,30 +96,38 @@ type Config struct {
 	Consumers int    `json:"consumers"` // pod templates that read it
 }
 
-// A planner makes one Plan.
+// A planner plans one stream. It goes through it twice: first for the config objects,
+// then, from one document with pod templates to the next, for what they consume. Of a
+// workload nothing is kept but the edits that stamp it, and the report's entry if there
+// is to be a report.
 type planner struct {
 	*Renderer
 	stream []byte
-	plan   *Plan
+	out    *StampedStream
+	report *Plan // nil if no one asks for more than the stamps
 
+	documents  []document           // that have pod templates, or may have
 	configs    []*config            // in stream order, with those that others replace
 	byName     map[object]*config   // by kind, effective namespace and name
 	namesakes  map[object][]*config // by kind and name, one of each namespace; nil until asked for
 	unreadable map[string]error     // by kind: the first config object that can't be read
-	workloads  []*workload
-	documents  []*stampedDocument
 	sum        *checksummer
 	lines      lineIndex
 	prints     fingerprint
 	names      names
 
+	failures []error // of consumptions: all are found before the first is told
+	failed   map[error]bool
+
 	// For one document at a time.
 	scratch   *tree
-	after     []byte // with its stamps
+	content   content
+	at        stampedDocument
+	edits     []Edit
+	after     []byte // with them
 	pod       podReader
 	places    []templatePlace
 	templates []int32
-	stamps    map[string]string
 	seen      index[*config]
 	lineOf    []int
 }
@@ -132,19 +136,36 @@ type planner struct {
 // stream must not change while the Plan is in use. Errors are of type *Error, or
 // several of them joined.
 func (r *Renderer) Plan(stream []byte) (*Plan, error) {
-	if err := checkText(stream); err != nil {
+	plan := &Plan{Workloads: []Workload{}, Configs: []Config{}}
+	if err := r.plan(stream, &plan.StampedStream, plan); err != nil {
 		return nil, err
 	}
+	return plan, nil
+}
+
+// Stamp is Plan for the stamps alone, without the report of who consumes what, which
+// takes more time and memory than they do.
+func (r *Renderer) Stamp(stream []byte) (*StampedStream, error) {
+	stamped := new(StampedStream)
+	if err := r.plan(stream, stamped, nil); err != nil {
+		return nil, err
+	}
+	return stamped, nil
+}
+
+func (r *Renderer) plan(stream []byte, out *StampedStream, report *Plan) error {
+	if err := checkText(stream); err != nil {
+		return err
+	}
+	out.Warnings, out.stream = []string{}, stream
 	p := &planner{
 		Renderer: r,
 		stream:   stream,
-		plan: &Plan{Workloads: []Workload{}, Configs: []Config{}, Warnings: []string{},
-			stream: stream},
-		prints: fingerprint{seed: maphash.MakeSeed()},
-		sum:    newChecksummer(r.options.HMACKey),
-
-		unreadable: make(map[string]error),
-		lines:      lineIndex{stream: stream},
+		out:      out,
+		report:   report,
+		prints:   fingerprint{seed: maphash.MakeSeed()},
+		sum:      newChecksummer(r.options.HMACKey),
+		lines:    lineIndex{stream: stream},
 	}
 	p.scratch = p.newTree()
 	s := splitter{stream: stream}
@@ -153,27 +174,52 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 		if !r.kinds.matters(&d, stream) {
 			continue
 		}
-		if err := p.document(&d); err != nil {
-			return nil, err
+		if err := p.collect(&d); err != nil {
+			return err
 		}
 	}
 	p.indexConfigs()
-	if err := p.match(); err != nil {
-		return nil, err
-	}
-	if err := p.edit(); err != nil {
-		return nil, err
-	}
-	p.plan.Workloads = slices.Grow(p.plan.Workloads, len(p.workloads))
-	for _, w := range p.workloads {
-		p.plan.Workloads = append(p.plan.Workloads, w.Workload)
-	}
-	for _, c := range p.configs {
-		if !c.replaced {
-			p.plan.Configs = append(p.plan.Configs, Config{c.kind, p.effective(c.namespace), c.name, c.consumers})
+	for _, d := range p.documents {
+		if err := p.document(d); err != nil {
+			return err
 		}
 	}
-	return p.plan, nil
+	if len(p.failures) > 0 {
+		return errors.Join(p.failures...)
+	}
+	if report != nil {
+		for _, c := range p.configs {
+			if !c.replaced {
+				report.Configs = append(report.Configs, Config{c.kind, p.effective(c.namespace), c.name, c.consumers})
+			}
+		}
+	}
+	return nil
+}
+
+// document matches, stamps and reports the pod templates of one document.
+func (p *planner) document(d document) error {
+	if err := p.read(d); err != nil {
+		return err
+	}
+	for i := range p.at.workloads {
+		p.match(&p.at.workloads[i])
+	}
+	if len(p.failures) > 0 {
+		return nil // there will be no output
+	}
+	if err := p.edit(&p.at); err != nil {
+		return err
+	}
+	if p.report != nil {
+		for i := range p.at.workloads {
+			w := &p.at.workloads[i]
+			line := w.Workload
+			line.stamps = maps.Clone(w.due)
+			p.report.Workloads = append(p.report.Workloads, line)
+		}
+	}
+	return nil
 }
 
 // newTree returns a tree for the documents of the stream.
@@ -184,7 +230,7 @@ func (p *planner) newTree() *tree {
 }
 
 func (p *planner) warn(format string, a ...any) {
-	p.plan.Warnings = append(p.plan.Warnings, fmt.Sprintf(format, a...))
+	p.out.Warnings = append(p.out.Warnings, fmt.Sprintf(format, a...))
 }
 
 // effective returns the namespace that an object is in; empty if unknown.

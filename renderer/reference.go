@@ -18,9 +18,14 @@ type consumed struct {
 // references collects what a pod template consumes: several references to one
 // object are one consumption.
 type references struct {
-	list    []matched // not matched yet
+	list    []matched // each keeps the memory of its lists for the next pod template
 	index   index[object]
 	nowhere consumed
+}
+
+func (r *references) reset() {
+	r.list = r.list[:0]
+	r.index.reset()
 }
 
 // An index gives things their number in the order of their coming. A pod has few of
@@ -61,8 +66,8 @@ func (x *index[K]) number(k K) (n int, known bool) {
 // An object is what names a config object.
 type object struct{ kind, namespace, name string }
 
-// add takes one reference and returns the consumption that it is of, to which the
-// caller adds the keys.
+// add takes one reference, through what it is if that is known, and returns the
+// consumption that it is of, to which the caller adds the keys.
 func (r *references) add(o object, optional bool, via string) *consumed {
 	if o.name == "" {
 		r.nowhere = consumed{}
@@ -70,11 +75,15 @@ func (r *references) add(o object, optional bool, via string) *consumed {
 	}
 	i, known := r.index.number(o)
 	if !known {
-		r.list = append(r.list, matched{consumed: consumed{object: o, optional: true}})
+		r.list = another(r.list)
+		m := &r.list[i]
+		*m = matched{consumed: consumed{object: o, optional: true, keys: m.keys[:0], via: m.via[:0]}}
 	}
 	c := &r.list[i].consumed
 	c.optional = c.optional && optional
-	c.via = append(c.via, via)
+	if via != "" {
+		c.via = append(c.via, via)
+	}
 	return c
 }
 
@@ -86,10 +95,13 @@ func (c *consumed) merge(other consumed) {
 	c.via = append(c.via, other.via...)
 }
 
-// keyList returns the keys in ascending byte order, ["*"] for all.
+var everyKey = []string{allKeys}
+
+// keyList returns the keys in ascending byte order, ["*"] for all. The next pod
+// template's may overwrite them.
 func (c *consumed) keyList() []string {
 	if c.all {
-		return []string{allKeys}
+		return everyKey
 	}
 	slices.Sort(c.keys)
 	c.keys = slices.Compact(c.keys)
@@ -140,16 +152,15 @@ type mounts struct {
 type podReader struct {
 	*tree
 	names   *names
-	refs    references
+	refs    *references
+	vias    bool // wanted: through what a reference is
 	mounts  []mounts
 	volumes index[string] // by name: the number of its mounts
 }
 
 // reset makes the reader ready for a pod spec in a tree.
-func (p *podReader) reset(t *tree, n *names) {
-	p.tree, p.names = t, n
-	p.refs.list = p.refs.list[:0]
-	p.refs.index.reset()
+func (p *podReader) reset(t *tree, n *names, refs *references, vias bool) {
+	p.tree, p.names, p.refs, p.vias = t, n, refs, vias
 	p.mounts = p.mounts[:0]
 	p.volumes.reset()
 }
@@ -176,23 +187,32 @@ func (p *podReader) template(template int32) error {
 	return p.eachMap(volumes, p.volume)
 }
 
-// labelled names an item of a list in a place by its name, without one by its number.
-func (p *podReader) labelled(place, field, name string, i int) string {
-	if name == "" {
-		name = strconv.Itoa(i)
+// via joins the parts of what a reference is through; "" if no one asks for it.
+func (p *podReader) via(parts ...string) string {
+	if !p.vias {
+		return ""
 	}
-	if place == "" {
-		return p.names.join(field, "[", name, "]")
+	return p.names.join(parts...)
+}
+
+// label returns an item's name, its number if it has none, for via; "" if no one asks.
+func (p *podReader) label(item int32, i int) (string, error) {
+	name, err := p.want(item, "name", text, "a string")
+	switch {
+	case err != nil || !p.vias:
+		return "", err
+	case name == 0 || len(p.textOf(name)) == 0:
+		return strconv.Itoa(i), nil
 	}
-	return p.names.join(place, ".", field, "[", name, "]")
+	return p.named(p.textOf(name)), nil
 }
 
 func (p *podReader) container(field string, i int, c int32) error {
-	name, err := p.wantString(c, "name")
+	label, err := p.label(c, i)
 	if err != nil {
 		return err
 	}
-	via := p.labelled("", field, name, i)
+	via := p.via(field, "[", label, "]")
 
 	env, err := p.wantList(c, "env")
 	if err != nil {
@@ -203,11 +223,11 @@ func (p *podReader) container(field string, i int, c int32) error {
 		if err != nil || from == 0 {
 			return err
 		}
-		name, err := p.wantString(e, "name")
+		label, err := p.label(e, i)
 		if err != nil {
 			return err
 		}
-		return p.source(from, envSources, p.labelled(via, "env", name, i), func(ref int32, c *consumed) error {
+		return p.source(from, envSources, p.via(via, ".env[", label, "]"), func(ref int32, c *consumed) error {
 			key, err := p.wantString(ref, "key")
 			c.keys = append(c.keys, key)
 			return err
@@ -222,7 +242,7 @@ func (p *podReader) container(field string, i int, c int32) error {
 		return err
 	}
 	err = p.eachMap(from, func(i int, e int32) error {
-		return p.source(e, envFromSources, p.labelled(via, "envFrom", "", i), wholeObject)
+		return p.source(e, envFromSources, p.via(via, ".envFrom[", strconv.Itoa(i), "]"), wholeObject)
 	})
 	if err != nil {
 		return err
@@ -327,7 +347,8 @@ func (p *podReader) mounted(volume string) []string {
 func (p *podReader) mountsOf(volume string) *mounts {
 	i, known := p.volumes.number(volume)
 	if !known {
-		p.mounts = append(p.mounts, mounts{})
+		p.mounts = another(p.mounts)
+		p.mounts[i] = mounts{keys: p.mounts[i].keys[:0]}
 	}
 	return &p.mounts[i]
 }
@@ -337,14 +358,18 @@ func (p *podReader) volume(i int, v int32) error {
 	if err != nil {
 		return err
 	}
-	via := p.labelled("", "volumes", name, i)
+	label, err := p.label(v, i)
+	if err != nil {
+		return err
+	}
+	via := p.via("volumes[", label, "]")
 
 	for i := range volumeSources {
 		s := volumeSources[i : i+1]
 		if p.at(v, s[0].field) == 0 {
 			continue
 		}
-		if err := p.source(v, s, p.names.join(via, ".", s[0].field), p.items(p.mounted(name))); err != nil {
+		if err := p.source(v, s, p.via(via, ".", s[0].field), p.items(p.mounted(name))); err != nil {
 			return err
 		}
 	}
@@ -364,7 +389,7 @@ func (p *podReader) volume(i int, v int32) error {
 			if p.at(n, s[0].field) == 0 {
 				continue
 			}
-			via := p.names.join(via, ".projected.sources[", strconv.Itoa(i), "].", s[0].field)
+			via := p.via(via, ".projected.sources[", strconv.Itoa(i), "].", s[0].field)
 			if err := p.source(n, s, via, p.items(nil)); err != nil {
 				return err
 			}
@@ -393,7 +418,7 @@ func (p *podReader) volume(i int, v int32) error {
 		if err != nil {
 			return err
 		}
-		p.refs.add(object{secretKind, "", secret}, false, p.names.join(via, ".", s.volume, ".", s.field)).all = true
+		p.refs.add(object{secretKind, "", secret}, false, p.via(via, ".", s.volume, ".", s.field)).all = true
 	}
 	return nil
 }

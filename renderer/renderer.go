@@ -97,12 +97,12 @@ func (r *Renderer) ignores(w *workload, own *patterns, c *consumed) bool {
 
 // Run reads a rendered stream and returns it stamped. An error leaves no output.
 func (r *Renderer) Run(in *bytes.Buffer) (*bytes.Buffer, error) {
-	p, err := r.Plan(in.Bytes())
+	s, err := r.Stamp(in.Bytes())
 	if err != nil {
 		return nil, err
 	}
 	out := new(bytes.Buffer)
-	if _, err := p.WriteTo(out); err != nil {
+	if _, err := s.WriteTo(out); err != nil {
 		return nil, err
 	}
 	return out, nil

@@ -3,6 +3,7 @@ package renderer
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"regexp"
 	"slices"
@@ -141,6 +142,19 @@ func checkRun(t *testing.T, o Options, stream []byte) {
 	out, err := r.Run(bytes.NewBuffer(in))
 	if !bytes.Equal(in, stream) {
 		t.Fatalf("the input was written to\n%q", stream)
+	}
+	plan, planErr := r.Plan(in)
+	if fmt.Sprint(err) != fmt.Sprint(planErr) {
+		t.Fatalf("Run says %v, Plan says %v\n%q", err, planErr, stream)
+	}
+	if err == nil {
+		var planned bytes.Buffer
+		if _, err := plan.WriteTo(&planned); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(planned.Bytes(), out.Bytes()) {
+			t.Fatalf("the output depends on whether a report is made\n%q\n%q\n%q", stream, out, &planned)
+		}
 	}
 	if err != nil {
 		if out != nil {

@@ -44,39 +44,35 @@ type writtenEntry struct {
 type locator struct {
 	stream []byte
 	t      *tree // of places
-	s      site
+	s      *site
 }
 
-// locate finds the site of a pod template in a tree of places; nil if the
+// locate finds the site of a pod template in a tree of places; false if the
 // document's form leaves none. The values of the template, which may be the same
 // tree, are for what only a reader knows: what an alias stands for.
-func locate(stream []byte, places *tree, template int32, values *tree, valuesTemplate int32) *site {
+func (s *site) locate(stream []byte, places *tree, template int32, values *tree, valuesTemplate int32) bool {
+	*s = site{eol: "\n", written: s.written[:0]}
 	if template == 0 || places.nodes[template].kind != mapping {
-		return nil
+		return false
 	}
-	l := locator{stream: stream, t: places, s: site{eol: "\n"}}
+	l := locator{stream: stream, t: places, s: s}
 	metadata := places.get(template, "metadata")
 	annotations := places.get(metadata, "annotations")
-	ok := false
 	switch {
 	case metadata == 0:
-		ok = l.missing(template, "metadata", "annotations")
+		return l.missing(template, "metadata", "annotations")
 	case places.nodes[metadata].kind == alias:
+		return false
 	case places.nodes[metadata].kind != mapping:
-		ok = l.empty(template, metadata, "annotations")
+		return l.empty(template, metadata, "annotations")
 	case annotations == 0:
-		ok = l.missing(metadata, "annotations")
+		return l.missing(metadata, "annotations")
 	case places.nodes[annotations].kind == alias:
-		ok = l.alias(metadata, annotations, values, values.at(valuesTemplate, "metadata", "annotations"))
+		return l.alias(metadata, annotations, values, values.at(valuesTemplate, "metadata", "annotations"))
 	case places.nodes[annotations].kind != mapping:
-		ok = l.empty(metadata, annotations)
-	default:
-		ok = l.existing(annotations)
+		return l.empty(metadata, annotations)
 	}
-	if !ok {
-		return nil
-	}
-	return &l.s
+	return l.existing(annotations)
 }
 
 // lineStart returns the offset of the start of the line that holds an offset.
@@ -361,10 +357,9 @@ func (l *locator) blockEnd(n int32) int {
 	}
 }
 
-// edits returns what makes the site have exactly these stamps, where it was found to
+// edits appends what makes the site have exactly these stamps, where it was found to
 // have others.
-func (s *site) edits(stream []byte, found, stamps map[string]string) ([]Edit, bool) {
-	var edits []Edit
+func (s *site) edits(edits []Edit, stream []byte, found, stamps map[string]string) ([]Edit, bool) {
 	missing := stamps
 	kept := -1 // the last entry that stays
 	var gone []int

@@ -125,9 +125,7 @@ func (a *app) environment(flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	for _, w := range warnings {
-		a.warn(w)
-	}
+	a.warn(warnings...)
 	// Helm tells a CLI plugin the right namespace. What a post-renderer finds in
 	// HELM_NAMESPACE may be another release's.
 	if a.options.Namespace == "" && os.Getenv("HELM_PLUGIN_NAME") == cliPlugin {
@@ -145,10 +143,12 @@ func (a *app) sayWaiting() {
 
 // warn says what may be wrong. Helm shows a post-renderer's stderr only when it
 // fails, or never, so it goes to the log too.
-func (a *app) warn(warning string) {
-	message := cli.PrintableMessage(fmt.Sprintf("helm-checksum: warning: %s\n", warning))
-	fmt.Fprint(a.stderr, message)
-	a.log(message)
+func (a *app) warn(warnings ...string) {
+	for _, warning := range warnings {
+		message := cli.PrintableMessage(fmt.Sprintf("helm-checksum: warning: %s\n", warning))
+		fmt.Fprint(a.stderr, message)
+		a.log(message)
+	}
 }
 
 // log appends a line to the file named by HELM_CHECKSUM_LOG, the time first.

@@ -56,8 +56,6 @@ func (a *app) plan(files []string) (*renderer.Plan, error) {
 	if err != nil {
 		return nil, in.Place(err)
 	}
-	for _, w := range plan.Warnings {
-		a.warn(w)
-	}
+	a.warn(plan.Warnings...)
 	return plan, nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/helm-checksum/helm-checksum/internal/stdin"
+	"github.com/helm-checksum/helm-checksum/renderer"
 )
 
 // postRender stamps stdin to stdout. Whatever fails does so before the first byte
@@ -24,33 +25,47 @@ func (a *app) postRender() error {
 	if err != nil {
 		return fmt.Errorf("stdin: %w", err)
 	}
-	plan, err := r.Plan(stream)
+	stamped, err := a.stamp(r, stream)
 	if err != nil {
 		return err
-	}
-	for _, w := range plan.Warnings {
-		a.warn(w)
-	}
-	if a.report != "" {
-		report, err := json.MarshalIndent(plan, "", "  ")
-		if err != nil {
-			return err
-		}
-		file := strings.ReplaceAll(a.report, "%p", strconv.Itoa(os.Getpid()))
-		if err := os.WriteFile(file, append(report, '\n'), 0o666); err != nil {
-			return fmt.Errorf("--report: %w", err)
-		}
 	}
 	// Who asks for a report may have no use for the stream, and put /dev/null there.
 	if a.report == "" && closedAtStart(a.stdout) {
 		return errors.New("stdout is closed")
 	}
 	out := bufio.NewWriterSize(a.stdout, 64<<10) // what a pipe takes at once
-	if _, err := plan.WriteTo(out); err != nil {
+	if _, err := stamped.WriteTo(out); err != nil {
 		return fmt.Errorf("stdout: %w", err)
 	}
 	if err := out.Flush(); err != nil {
 		return fmt.Errorf("stdout: %w", err)
 	}
 	return nil
+}
+
+// stamp plans the stream, says what there is to warn of and, if it is asked for, writes the
+// report.
+func (a *app) stamp(r *renderer.Renderer, stream []byte) (*renderer.StampedStream, error) {
+	if a.report == "" {
+		stamped, err := r.Stamp(stream)
+		if err != nil {
+			return nil, err
+		}
+		a.warn(stamped.Warnings...)
+		return stamped, nil
+	}
+	plan, err := r.Plan(stream)
+	if err != nil {
+		return nil, err
+	}
+	a.warn(plan.Warnings...)
+	report, err := json.MarshalIndent(plan, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	file := strings.ReplaceAll(a.report, "%p", strconv.Itoa(os.Getpid()))
+	if err := os.WriteFile(file, append(report, '\n'), 0o666); err != nil {
+		return nil, fmt.Errorf("--report: %w", err)
+	}
+	return &plan.StampedStream, nil
 }

@@ -89,7 +89,8 @@ func plan(streams [][]byte, o renderer.Options) (*renderer.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := &renderer.Plan{Workloads: []renderer.Workload{}, Configs: []renderer.Config{}, Warnings: []string{}}
+	all := &renderer.Plan{Workloads: []renderer.Workload{}, Configs: []renderer.Config{}}
+	all.Warnings = []string{}
 	for _, s := range streams {
 		p, err := engine.Plan(s)
 		if err != nil {
