@@ -9,23 +9,23 @@ import (
 	"github.com/helm-checksum/helm-checksum/renderer"
 )
 
-// BenchmarkPlan plans and writes streams of every shape, and the hostile ones, among
+// BenchmarkStamp stamps and writes streams of every shape, and the hostile ones, among
 // them what costs most per byte: compare their MB/s.
-func BenchmarkPlan(b *testing.B) {
+func BenchmarkStamp(b *testing.B) {
 	for _, shape := range genstream.Shapes() {
-		b.Run(string(shape), func(b *testing.B) { benchmarkPlan(b, generated(b, shape, 1_000_000)) })
+		b.Run(string(shape), func(b *testing.B) { benchmarkStamp(b, generated(b, shape, 1_000_000)) })
 	}
 	for _, h := range genstream.HostileStreams() {
-		b.Run("hostile-"+h.Name, func(b *testing.B) { benchmarkPlan(b, h.Make(200_000)) })
+		b.Run("hostile-"+h.Name, func(b *testing.B) { benchmarkStamp(b, h.Make(200_000)) })
 	}
 }
 
-func benchmarkPlan(b *testing.B, stream []byte) {
+func benchmarkStamp(b *testing.B, stream []byte) {
 	r := newRenderer(b, renderer.Options{})
 	b.SetBytes(int64(len(stream)))
 	b.ReportAllocs()
 	for b.Loop() {
-		planAndWrite(b, r, stream)
+		stampAndWrite(b, r, stream)
 	}
 }
 
@@ -38,12 +38,12 @@ func generated(t testing.TB, shape genstream.Shape, size int) []byte {
 	return b.Bytes()
 }
 
-func planAndWrite(t testing.TB, r *renderer.Renderer, stream []byte) {
-	plan, err := r.Plan(stream)
+func stampAndWrite(t testing.TB, r *renderer.Renderer, stream []byte) {
+	stamped, err := r.Stamp(stream)
 	if err != nil {
 		t.Fatalf("%.500s", err)
 	}
-	if _, err := plan.WriteTo(io.Discard); err != nil {
+	if _, err := stamped.WriteTo(io.Discard); err != nil {
 		t.Fatal(err)
 	}
 }

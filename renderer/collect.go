@@ -13,8 +13,9 @@ import (
 // the next one.
 type stampedDocument struct {
 	document
+	tree          *tree
 	byBlockReader bool
-	print         uint64
+	templates     []int32 // that can be stamped
 	workloads     []workload
 
 	file  string // the chart's; see planner.file
@@ -45,7 +46,7 @@ type workload struct {
 func (d *stampedDocument) add() *workload {
 	d.workloads = another(d.workloads)
 	w := &d.workloads[len(d.workloads)-1]
-	*w = workload{refs: w.refs, due: w.due, site: site{written: w.site.written[:0]}}
+	*w = workload{refs: w.refs, due: w.due, site: site{written: w.site.written, keys: w.site.keys}}
 	w.refs.reset()
 	if w.due == nil {
 		w.due = make(map[string]string)
@@ -126,18 +127,14 @@ func (p *planner) read(d document) error {
 	if err != nil {
 		return failed(p.stream, d, "", nil, 0, err)
 	}
-	p.at = stampedDocument{document: d, byBlockReader: byBlockReader, workloads: p.at.workloads[:0]}
-	p.templates = p.templates[:0]
-	err = p.eachObject(d, t, func(o objectPlace) error {
+	p.at = stampedDocument{document: d, tree: t, byBlockReader: byBlockReader,
+		templates: p.at.templates[:0], workloads: p.at.workloads[:0]}
+	return p.eachObject(d, t, func(o objectPlace) error {
 		if o.kind == nil {
 			return nil // collect took it
 		}
 		return p.workload(t, o)
 	})
-	if err == nil {
-		p.at.print = p.prints.of(t, p.templates)
-	}
-	return err
 }
 
 // eachObject visits the workloads and config objects of a document. Errors get its place.
@@ -280,7 +277,7 @@ func (p *planner) workload(t *tree, o objectPlace) error {
 				return err
 			}
 			if place.path != "" {
-				p.templates = append(p.templates, place.node)
+				p.at.templates = append(p.at.templates, place.node)
 			}
 		}
 	}

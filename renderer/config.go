@@ -159,6 +159,7 @@ func readContent(all content, t *tree, object int32, kind string) (content, erro
 		if data == 0 {
 			continue
 		}
+		all = slices.Grow(all, t.count(data))
 		for c := range t.children(data) {
 			all = append(all, entry{t.nodes[c].key, t.nodes[c].value, f.codec})
 		}

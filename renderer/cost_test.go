@@ -53,6 +53,9 @@ func TestCost(t *testing.T) {
 	few, many = costOf(t, stamped(100)), costOf(t, stamped(1100))
 	check("allocations per stamped workload", (many.allocations-few.allocations)/1000)
 	check("bytes per stamped workload", (many.bytes-few.bytes)/1000)
+	few, many = costOfReport(t, stamped(100)), costOfReport(t, stamped(1100))
+	check("allocations per reported workload", (many.allocations-few.allocations)/1000)
+	check("bytes per reported workload", (many.bytes-few.bytes)/1000)
 
 	for _, shape := range genstream.Shapes() {
 		one, three := generated(t, shape, 1_000_000), generated(t, shape, 3_000_000)
@@ -82,16 +85,32 @@ func TestCost(t *testing.T) {
 
 type cost struct{ allocations, bytes float64 }
 
-// costOf returns what planning and writing a stream allocates: the least of a few
-// runs, since the runtime allocates a little beside them.
+// costOf returns what stamping a stream allocates.
 func costOf(t *testing.T, stream []byte) cost {
 	t.Helper()
 	r := newRenderer(t, renderer.Options{})
+	return leastCost(func() { stampAndWrite(t, r, stream) })
+}
+
+// costOfReport is costOf with the report of who consumes what.
+func costOfReport(t *testing.T, stream []byte) cost {
+	t.Helper()
+	r := newRenderer(t, renderer.Options{})
+	return leastCost(func() {
+		if _, err := r.Plan(stream); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// leastCost returns the least that a few runs of a function allocate, since the runtime
+// allocates a little beside it.
+func leastCost(run func()) cost {
 	var least cost
 	for i := range 3 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		planAndWrite(t, r, stream)
+		run()
 		runtime.ReadMemStats(&after)
 		c := cost{float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)}
 		if i == 0 {

@@ -175,37 +175,35 @@ func (p *planner) templatesOf(t *tree) []int32 {
 // of the text, so it serves only where that stays, and where it read the input too.
 func (p *planner) check(d *stampedDocument, edits []Edit, byBlockReader bool) bool {
 	p.after = appendEdits(p.after[:0], p.stream[:d.end], d.body, edits)
-	after := p.after
-	print := d.print
-	var t *tree
+	before, templates := d.tree, d.templates
+	var after *tree
 	ok := false
 	if byBlockReader {
-		t, ok = readBlock(p.scratch, after, 0, len(after))
+		after, ok = readBlock(p.second, p.after, 0, len(p.after))
 	}
 	if !ok {
 		var err error
-		if t, err = readValues(after); err != nil {
+		if after, err = readValues(p.after); err != nil {
 			return false
 		}
 		if d.byBlockReader {
 			// The two readers order keys differently: hold like against like.
-			before, err := readValues(p.stream[d.body:d.end])
-			if err != nil {
+			if before, err = readValues(p.stream[d.body:d.end]); err != nil {
 				return false
 			}
-			print = p.prints.of(before, p.templatesOf(before))
+			templates = slices.Clone(p.templatesOf(before))
 		}
 	}
-	templates := p.templatesOf(t)
-	if len(templates) != len(d.workloads) {
+	stamped := p.templatesOf(after)
+	if len(stamped) != len(d.workloads) {
 		return false
 	}
 	for i := range d.workloads {
-		if templates[i] != 0 && !hasStamps(t, templates[i], d.workloads[i].due) {
+		if stamped[i] != 0 && !hasStamps(after, stamped[i], d.workloads[i].due) {
 			return false
 		}
 	}
-	return p.prints.of(t, templates) == print
+	return same(before, templates, after, stamped)
 }
 
 // restyleYAML writes a document anew, as YAML or, if it was JSON, as JSON.

@@ -253,7 +253,7 @@ func (p *planner) checksum(c *config, keys []string) (string, error) {
 	content := c.content
 	if content == nil {
 		var err error
-		if p.content, err = readConfig(p.content[:0], p.scratch, p.stream, c); err != nil {
+		if p.content, err = readConfig(p.content[:0], p.second, p.stream, c); err != nil {
 			c.contentErr = err
 			return "", err
 		}

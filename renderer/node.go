@@ -2,9 +2,7 @@ package renderer
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strconv"
 )
@@ -72,7 +70,7 @@ type node struct {
 	last     int32
 	next     int32
 	anchored bool
-	template bool // a pod template, as far as a fingerprint is concerned
+	template bool // a pod template, for same
 }
 
 func newTree(capacity int) *tree {
@@ -171,6 +169,15 @@ func (t *tree) children(n int32) func(yield func(int32) bool) {
 			}
 		}
 	}
+}
+
+// count returns how many entries or items a node has.
+func (t *tree) count(n int32) int {
+	all := 0
+	for range t.children(n) {
+		all++
+	}
+	return all
 }
 
 // path returns where a node is, from an ancestor: .spec.template.spec.containers[0].
@@ -304,122 +311,6 @@ func (t *tree) eachMap(list int32, visit func(i int, item int32) error) error {
 		i++
 	}
 	return nil
-}
-
-// A fingerprint tells whether two readings of a document mean the same, stamps on
-// its pod templates aside. The seed is the process's own, so no input can be made
-// to collide.
-type fingerprint struct {
-	seed maphash.Seed
-	text []byte // what is hashed: one way to write a tree, used again for the next
-}
-
-// of returns the fingerprint of all that a tree holds but the stamps on the given pod
-// templates and the maps that hold nothing else.
-func (f *fingerprint) of(t *tree, templates []int32) uint64 {
-	for _, n := range templates {
-		t.nodes[n].template = true
-	}
-	f.text = f.text[:0]
-	f.value(t, root)
-	return maphash.Bytes(f.seed, f.text)
-}
-
-// What stands before an entry of a mapping and behind the last, and behind the last
-// item of a sequence, of which each begins with its kind.
-const (
-	anEntry   = 1
-	noEntry   = 0
-	noItem    = 0xff
-	lengthLen = 8
-)
-
-func (f *fingerprint) value(t *tree, n int32) {
-	d := &t.nodes[n]
-	f.text = append(f.text, byte(d.kind))
-	switch d.kind {
-	case mapping:
-		for c := d.first; c != 0; c = t.nodes[c].next {
-			if d.template && string(t.nodes[c].key) == "metadata" {
-				f.metadata(t, c)
-				continue
-			}
-			f.entry(t, c)
-		}
-		f.text = append(f.text, noEntry)
-	case sequence:
-		for c := d.first; c != 0; c = t.nodes[c].next {
-			f.value(t, c)
-		}
-		f.text = append(f.text, noItem)
-	case text:
-		if d.style < literal {
-			f.bytes(d.text)
-			return
-		}
-		from := len(f.text)
-		f.text = appendBlockText(append(f.text, make([]byte, lengthLen)...), &d.value)
-		binary.LittleEndian.PutUint64(f.text[from:], uint64(len(f.text)-from-lengthLen))
-	default:
-		f.bytes(d.text)
-	}
-}
-
-func (f *fingerprint) entry(t *tree, c int32) {
-	f.key(t.nodes[c].key)
-	f.value(t, c)
-}
-
-func (f *fingerprint) key(b []byte) {
-	f.text = append(f.text, anEntry)
-	f.bytes(b)
-}
-
-func (f *fingerprint) bytes(b []byte) {
-	f.text = binary.LittleEndian.AppendUint64(f.text, uint64(len(b)))
-	f.text = append(f.text, b...)
-}
-
-// metadata leaves the stamps out of a pod template's metadata, and what is empty without them.
-func (f *fingerprint) metadata(t *tree, n int32) {
-	if t.nodes[n].kind != mapping {
-		if !emptyValue(t, n) {
-			f.entry(t, n)
-		}
-		return
-	}
-	last := t.get(n, "annotations")
-	begun := false
-	begin := func() {
-		if !begun {
-			f.key(t.nodes[n].key)
-			begun = true
-		}
-	}
-	for c := range t.children(n) {
-		if c != last {
-			begin()
-			f.entry(t, c)
-			continue
-		}
-		if t.nodes[c].kind != mapping {
-			if !emptyValue(t, c) {
-				begin()
-				f.entry(t, c)
-			}
-			continue
-		}
-		for a := range t.children(c) {
-			if !isStamp(t.nodes[a].key) {
-				begin()
-				f.key(t.nodes[c].key)
-				f.entry(t, a)
-			}
-		}
-	}
-	if begun {
-		f.text = append(f.text, noEntry)
-	}
 }
 
 // emptyValue says whether a value holds nothing: null, "" or an empty map.

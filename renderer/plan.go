@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"maps"
 )
 
@@ -113,14 +112,14 @@ type planner struct {
 	unreadable map[string]error     // by kind: the first config object that can't be read
 	sum        *checksummer
 	lines      lineIndex
-	prints     fingerprint
 	names      names
 
 	failures []error // of consumptions: all are found before the first is told
 	failed   map[error]bool
 
 	// For one document at a time.
-	scratch   *tree
+	scratch   *tree // of the document at work
+	second    *tree // of what is read meanwhile
 	content   content
 	at        stampedDocument
 	edits     []Edit
@@ -163,11 +162,10 @@ func (r *Renderer) plan(stream []byte, out *StampedStream, report *Plan) error {
 		stream:   stream,
 		out:      out,
 		report:   report,
-		prints:   fingerprint{seed: maphash.MakeSeed()},
 		sum:      newChecksummer(r.options.HMACKey),
 		lines:    lineIndex{stream: stream},
 	}
-	p.scratch = p.newTree()
+	p.scratch, p.second = p.newTree(), p.newTree()
 	s := splitter{stream: stream}
 	var d seenDocument
 	for s.read(&d) {
@@ -179,6 +177,7 @@ func (r *Renderer) plan(stream []byte, out *StampedStream, report *Plan) error {
 		}
 	}
 	p.indexConfigs()
+	p.scratch, p.second = p.second, p.scratch // config objects are read into the one that held some already
 	for _, d := range p.documents {
 		if err := p.document(d); err != nil {
 			return err

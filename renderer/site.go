@@ -29,6 +29,8 @@ type site struct {
 	// written are the entries of the annotations map as it stands, in its order.
 	written []writtenEntry
 	colon   int // just past the annotations key, where {} goes when a block map is emptied
+
+	keys []string // memory to sort in
 }
 
 type span struct{ start, end int }
@@ -51,7 +53,7 @@ type locator struct {
 // document's form leaves none. The values of the template, which may be the same
 // tree, are for what only a reader knows: what an alias stands for.
 func (s *site) locate(stream []byte, places *tree, template int32, values *tree, valuesTemplate int32) bool {
-	*s = site{eol: "\n", written: s.written[:0]}
+	*s = site{eol: "\n", written: s.written[:0], keys: s.keys}
 	if template == 0 || places.nodes[template].kind != mapping {
 		return false
 	}
@@ -412,7 +414,9 @@ func (s *site) value(checksum string) string {
 // insert writes new stamps in the order of their keys.
 func (s *site) insert(stamps map[string]string, kept int) Edit {
 	var b strings.Builder
-	keys := slices.Sorted(maps.Keys(stamps))
+	keys := slices.AppendSeq(s.keys[:0], maps.Keys(stamps))
+	slices.Sort(keys)
+	s.keys = keys
 	size := len(s.head) + len(s.tail)
 	for _, key := range keys {
 		size += len(s.indent) + len(key) + len(": ") + len(stamps[key]) + len(`""""`) + len(s.eol) + len(s.separator)
