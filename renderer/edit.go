@@ -22,7 +22,8 @@ func appendEdits(b, text []byte, from int, edits []Edit) []byte {
 }
 
 // WriteTo writes the stream with its stamps, in pieces: a writer for which a call
-// costs should be buffered. The error is the writer's.
+// costs should be buffered, or gather them, for they do not change afterwards. The
+// error is the writer's.
 func (p *StampedStream) WriteTo(w io.Writer) (written int64, err error) {
 	put := func(n int, e error) {
 		written += int64(n)

@@ -14,7 +14,7 @@ import (
 // stream its parts are written. The block reader makes both at once, the library
 // makes one of each.
 type tree struct {
-	nodes []node
+	nodes []node // nil before the first document
 	names *names // makes the strings; nil for a tree of which none are kept
 }
 
@@ -79,8 +79,13 @@ func newTree(capacity int) *tree {
 	return t
 }
 
-// reset empties a tree for another document.
+const usualNodes = 64
+
+// reset makes a tree, new or used before, ready for a document.
 func (t *tree) reset() {
+	if t.nodes == nil {
+		t.nodes = make([]node, 0, usualNodes)
+	}
 	none := node{keyStart: -1, start: -1, end: -1}
 	t.nodes = append(t.nodes[:0], none, none)
 }

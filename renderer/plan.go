@@ -221,12 +221,8 @@ func (p *planner) document(d document) error {
 	return nil
 }
 
-// newTree returns a tree for the documents of the stream.
-func (p *planner) newTree() *tree {
-	t := newTree(64)
-	t.names = &p.names
-	return t
-}
+// newTree returns a tree for the documents of the stream, one after another.
+func (p *planner) newTree() *tree { return &tree{names: &p.names} }
 
 func (p *planner) warn(format string, a ...any) {
 	p.out.Warnings = append(p.out.Warnings, fmt.Sprintf(format, a...))

@@ -3,6 +3,7 @@ package renderer
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,20 +37,22 @@ type wait struct {
 }
 
 const (
-	immutableJob = "its pod template is immutable: a stamp would make the next upgrade fail"
-	nextRun      = "the next run reads the current config anyway"
-	noReplace    = "a changed template does not replace running pods"
-	fixedName    = "a fixed revision name forbids template changes"
-	inPlaceOnly  = "in-place update changes annotations without restarting"
-	elsewhere    = "its pods come from the workload that spec.workloadRef names"
+	immutableJob   = "its pod template is immutable: a stamp would make the next upgrade fail"
+	nextRun        = "the next run reads the current config anyway"
+	noReplace      = "a changed template does not replace running pods"
+	fixedName      = "a fixed revision name forbids template changes"
+	inPlaceOnly    = "in-place update changes annotations without restarting"
+	waitsPaused    = "its rollout waits until someone resumes it (paused)"
+	waitsPartition = "pods below the partition keep their template until it is lowered"
+	elsewhere      = "its pods come from the workload that spec.workloadRef names"
 )
 
 func isTrue(t *tree, n int32) bool {
 	return n != 0 && t.nodes[n].kind == boolean && string(t.nodes[n].text) == "true"
 }
 
-func isText(want string) func(t *tree, n int32) bool {
-	return func(t *tree, n int32) bool { return n != 0 && t.nodes[n].kind == text && string(t.textOf(n)) == want }
+func isOnDelete(t *tree, n int32) bool {
+	return n != 0 && t.nodes[n].kind == text && string(t.textOf(n)) == "OnDelete"
 }
 
 // isSet takes a partition: a number above 0 or a percentage above 0.
@@ -73,9 +76,9 @@ func noConfigChange(t *tree, n int32) bool {
 }
 
 var (
-	onDelete  = wait{"spec.updateStrategy.type", isText("OnDelete"), "its pods take the change when someone deletes them (updateStrategy OnDelete)"}
-	paused    = wait{"spec.paused", isTrue, "its rollout waits until someone resumes it (paused)"}
-	partition = wait{"spec.updateStrategy.rollingUpdate.partition", isSet, "pods below the partition keep their template until it is lowered"}
+	onDelete  = wait{"spec.updateStrategy.type", isOnDelete, "its pods take the change when someone deletes them (updateStrategy OnDelete)"}
+	paused    = wait{"spec.paused", isTrue, waitsPaused}
+	partition = wait{"spec.updateStrategy.rollingUpdate.partition", isSet, waitsPartition}
 )
 
 var podTemplate = []string{"spec.template"}
@@ -92,16 +95,16 @@ var workloadKinds = []workloadKind{
 	{group: "apps.openshift.io", kind: "DeploymentConfig", paths: podTemplate, waits: []wait{
 		paused, {"spec.triggers", noConfigChange, "its rollout waits for someone: it has no ConfigChange trigger"}}},
 	{group: "apps.kruise.io", kind: "CloneSet", paths: podTemplate, inPlace: "spec.updateStrategy.type", waits: []wait{
-		{"spec.updateStrategy.paused", isTrue, paused.note}, {"spec.updateStrategy.partition", isSet, partition.note}}},
+		{"spec.updateStrategy.paused", isTrue, waitsPaused}, {"spec.updateStrategy.partition", isSet, waitsPartition}}},
 	{group: "apps.kruise.io", kind: "StatefulSet", paths: podTemplate, inPlace: "spec.updateStrategy.rollingUpdate.podUpdatePolicy", waits: []wait{
-		onDelete, partition, {"spec.updateStrategy.rollingUpdate.paused", isTrue, paused.note}}},
+		onDelete, partition, {"spec.updateStrategy.rollingUpdate.paused", isTrue, waitsPaused}}},
 	{group: "apps.kruise.io", kind: "DaemonSet", paths: podTemplate, inPlace: "spec.updateStrategy.rollingUpdate.rollingUpdateType", waits: []wait{
-		onDelete, partition, {"spec.updateStrategy.rollingUpdate.paused", isTrue, paused.note}}},
+		onDelete, partition, {"spec.updateStrategy.rollingUpdate.paused", isTrue, waitsPaused}}},
 	{group: "serving.knative.dev", kind: "Service", paths: podTemplate, revision: true},
 	{group: "serving.knative.dev", kind: "Configuration", paths: podTemplate, revision: true},
 	{group: "leaderworkerset.x-k8s.io", kind: "LeaderWorkerSet",
 		paths: []string{"spec.leaderWorkerTemplate.leaderTemplate", "spec.leaderWorkerTemplate.workerTemplate"},
-		waits: []wait{{"spec.rolloutStrategy.rollingUpdateConfiguration.partition", isSet, partition.note}}},
+		waits: []wait{{"spec.rolloutStrategy.rollingUpdateConfiguration.partition", isSet, waitsPartition}}},
 
 	{group: "batch", kind: "Job", paths: podTemplate, never: immutableJob},
 	{group: "batch", kind: "CronJob", paths: []string{"spec.jobTemplate.spec.template"}, never: nextRun},
@@ -118,49 +121,54 @@ const (
 	listKind      = "List"
 )
 
-// kinds finds what a kind means to us: built once for a Renderer, then only read.
+// kinds finds what a kind means to us: built once for a Renderer, then only read. It is
+// built in every run, so with next to no memory, and asked for every document.
 type kinds struct {
-	rows [letters][]workloadKind // by the kind's first letter
-}
+	rows []workloadKind
 
-const letters = 32 // as the low bits of ASCII count them, whatever the case
-
-// like returns the rows among which those of a kind are.
-func (k *kinds) like(kind []byte) []workloadKind {
-	if len(kind) == 0 {
-		return nil
-	}
-	return k.rows[kind[0]%letters]
-}
-
-func (k *kinds) add(row workloadKind) {
-	rows := &k.rows[row.kind[0]%letters]
-	*rows = append(*rows, row)
+	// The rows whose kinds have one hash are a chain. 0 ends it, so rows count from 1 here.
+	first [64]int32
+	next  []int32
 }
 
 // newKinds adds the user's GROUP/KIND=PATH entries to the known ones.
 func newKinds(user []string) (*kinds, error) {
-	k := &kinds{}
-	for _, row := range workloadKinds {
-		k.add(row)
+	k := &kinds{rows: slices.Clip(workloadKinds), next: make([]int32, 0, len(workloadKinds)+len(user))}
+	for range workloadKinds {
+		k.chain()
 	}
 	for _, entry := range user {
 		row, err := parseWorkloadKind(entry)
 		if err != nil {
 			return nil, err
 		}
-		if known := k.find([]byte(row.group+"/v1"), []byte(row.kind)); known != nil {
-			for _, builtin := range workloadKinds {
-				if builtin.group == row.group && builtin.kind == row.kind {
-					return nil, fmt.Errorf("workload %q: %s is a kind that is known already", entry, row.kind)
-				}
-			}
-			known.paths = append(known.paths, row.paths...)
-			continue
+		switch known := k.number([]byte(row.group+"/v1"), []byte(row.kind)); {
+		case known < 0:
+			k.rows = append(k.rows, row)
+			k.chain()
+		case known < len(workloadKinds):
+			return nil, fmt.Errorf("workload %q: %s is a kind that is known already", entry, row.kind)
+		default:
+			k.rows[known].paths = append(k.rows[known].paths, row.paths...)
 		}
-		k.add(row)
 	}
 	return k, nil
+}
+
+// chain puts the next row into the chain of its kind's hash.
+func (k *kinds) chain() {
+	row := len(k.next)
+	first := &k.first[k.hash([]byte(k.rows[row].kind))]
+	k.next = append(k.next, *first)
+	*first = int32(row) + 1
+}
+
+// hash tells most kinds apart.
+func (k *kinds) hash(kind []byte) int {
+	if len(kind) == 0 {
+		return 0
+	}
+	return (int(kind[0])*7 + len(kind)) % len(k.first)
 }
 
 func parseWorkloadKind(entry string) (workloadKind, error) {
@@ -192,13 +200,20 @@ func parseWorkloadKind(entry string) (workloadKind, error) {
 	return row, nil
 }
 
+// number returns the number of a kind's row, -1 if it is not known to have pod templates.
+func (k *kinds) number(apiVersion, kind []byte) int {
+	for i := k.first[k.hash(kind)]; i != 0; i = k.next[i-1] {
+		if row := &k.rows[i-1]; row.kind == string(kind) && row.group == string(apiGroup(apiVersion)) {
+			return int(i) - 1
+		}
+	}
+	return -1
+}
+
 // find returns the row of a kind; nil if it is not known to have pod templates.
 func (k *kinds) find(apiVersion, kind []byte) *workloadKind {
-	rows := k.like(kind)
-	for i := range rows {
-		if rows[i].kind == string(kind) && rows[i].group == string(apiGroup(apiVersion)) {
-			return &rows[i]
-		}
+	if i := k.number(apiVersion, kind); i >= 0 {
+		return &k.rows[i]
 	}
 	return nil
 }
@@ -228,11 +243,9 @@ func (k *kinds) mentioned(doc []byte) bool {
 			return true
 		}
 	}
-	for _, rows := range k.rows {
-		for i := range rows {
-			if bytes.Contains(doc, []byte(rows[i].kind)) {
-				return true
-			}
+	for i := range k.rows {
+		if bytes.Contains(doc, []byte(k.rows[i].kind)) {
+			return true
 		}
 	}
 	return false

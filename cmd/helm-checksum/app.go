@@ -42,8 +42,13 @@ HELM_CHECKSUM_LOG names a file for warnings, which Helm does not show.`
 
 // run does what the arguments ask for.
 func (a *app) run(args []string) error {
-	// Helm runs us with nothing but flags, in every upgrade of every release: that
+	// Helm runs us with nothing but flags, if any, in every upgrade of every release: that
 	// needs no tree of commands, which takes longer to build than a chart to stamp.
+	if len(args) == 0 && !cli.InEnvironment(os.Environ()) {
+		a.options = cli.DefaultOptions()
+		a.takeNamespace()
+		return a.postRender()
+	}
 	flags := pflag.NewFlagSet("helm-checksum", pflag.ContinueOnError)
 	a.options.AddFlags(flags)
 	a.addReportFlag(flags)
@@ -126,12 +131,17 @@ func (a *app) environment(flags *pflag.FlagSet) error {
 		return err
 	}
 	a.warn(warnings...)
+	a.takeNamespace()
+	return nil
+}
+
+// takeNamespace takes the namespace that Helm gives, if none was given to us.
+func (a *app) takeNamespace() {
 	// Helm tells a CLI plugin the right namespace. What a post-renderer finds in
 	// HELM_NAMESPACE may be another release's.
 	if a.options.Namespace == "" && os.Getenv("HELM_PLUGIN_NAME") == cliPlugin {
 		a.options.Namespace = os.Getenv("HELM_NAMESPACE")
 	}
-	return nil
 }
 
 // sayWaiting says what is waited for, when a person is to type it.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/helm-checksum/helm-checksum/internal/stdin"
+	"github.com/helm-checksum/helm-checksum/internal/stdout"
 	"github.com/helm-checksum/helm-checksum/renderer"
 )
 
@@ -33,7 +33,7 @@ func (a *app) postRender() error {
 	if a.report == "" && closedAtStart(a.stdout) {
 		return errors.New("stdout is closed")
 	}
-	out := bufio.NewWriterSize(a.stdout, 64<<10) // what a pipe takes at once
+	out := stdout.NewWriter(a.stdout)
 	if _, err := stamped.WriteTo(out); err != nil {
 		return fmt.Errorf("stdout: %w", err)
 	}

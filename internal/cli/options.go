@@ -24,10 +24,13 @@ type Options struct {
 	HMACKeyFile string
 }
 
+// DefaultOptions are the options where neither flags nor variables say otherwise.
+func DefaultOptions() Options { return Options{Secrets: true} }
+
 // AddFlags defines the flags.
 func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.StringVarP(&o.Namespace, "namespace", "n", "", "the release namespace is `NAME`; without, an absent one matches any")
-	f.BoolVar(&o.Secrets, "secrets", true, "stamp for Secrets too; --secrets=false: ConfigMaps only")
+	f.BoolVar(&o.Secrets, "secrets", DefaultOptions().Secrets, "stamp for Secrets too; --secrets=false: ConfigMaps only")
 	f.StringVar(&o.HMACKeyFile, "hmac-key-file", "", "key the checksums with the bytes of `FILE`")
 	o.AddSelectionFlags(f)
 }
@@ -85,6 +88,15 @@ const EnvPrefix = "HELM_CHECKSUM_"
 // LogVariable names the file that warnings are appended to.
 const LogVariable = EnvPrefix + "LOG"
 
+// InEnvironment says whether ApplyEnvironment would find anything.
+func InEnvironment(environ []string) bool { return slices.ContainsFunc(environ, isOption) }
+
+// isOption says whether a NAME=VALUE may stand for a flag.
+func isOption(variable string) bool {
+	name, _, _ := strings.Cut(variable, "=")
+	return strings.HasPrefix(name, EnvPrefix) && name != LogVariable
+}
+
 // ApplyEnvironment sets the flags that were not given from the environment, and
 // returns a warning for each variable of the prefix that no flag knows. Lists are
 // comma-separated; booleans are "true" or "false". The flags are looked for in the
@@ -93,11 +105,11 @@ const LogVariable = EnvPrefix + "LOG"
 func ApplyEnvironment(environ []string, flags *pflag.FlagSet, known ...string) (warnings []string, err error) {
 	environ = slices.Sorted(slices.Values(environ))
 	for _, e := range environ {
-		name, value, _ := strings.Cut(e, "=")
-		rest, ours := strings.CutPrefix(name, EnvPrefix)
-		if !ours || name == LogVariable {
+		if !isOption(e) {
 			continue
 		}
+		name, value, _ := strings.Cut(e, "=")
+		rest := strings.TrimPrefix(name, EnvPrefix)
 		option := strings.ReplaceAll(strings.ToLower(rest), "_", "-")
 		f := flags.Lookup(option)
 		if f == nil || f.Hidden || option == "help" || strings.ToUpper(rest) != rest {

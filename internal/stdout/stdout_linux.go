@@ -1,0 +1,80 @@
+package stdout
+
+import (
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// batch is how many pieces are written at once: far fewer than the 1024 that the system
+// takes, and so many that a call costs little beside them.
+const batch = 128
+
+// A Writer gathers pieces, and has the system write many of them in one call from where
+// they lie.
+type Writer struct {
+	file   *os.File
+	pieces [][]byte
+}
+
+// NewWriter returns a Writer to a file.
+func NewWriter(f *os.File) *Writer { return &Writer{file: f, pieces: make([][]byte, 0, batch)} }
+
+func (w *Writer) add(b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	w.pieces = append(w.pieces, b)
+	if len(w.pieces) < batch {
+		return nil
+	}
+	return w.Flush()
+}
+
+// Flush writes all pieces that were taken and not written yet. The error is the file's.
+func (w *Writer) Flush() error {
+	conn, err := w.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	left := w.pieces
+	var failed error
+	err = conn.Write(func(fd uintptr) (done bool) {
+		for len(left) > 0 && failed == nil {
+			var n int
+			switch n, failed = unix.Writev(int(fd), left); failed {
+			case nil:
+				if n == 0 {
+					failed = io.ErrUnexpectedEOF
+				}
+			case unix.EINTR:
+				failed = nil
+			case unix.EAGAIN:
+				failed = nil
+				return false // until there is room
+			}
+			left = cut(left, n)
+		}
+		return true
+	})
+	w.pieces = w.pieces[:0]
+	if failed != nil {
+		return &os.PathError{Op: "write", Path: w.file.Name(), Err: failed}
+	}
+	return err
+}
+
+// cut takes what was written off the pieces.
+func cut(pieces [][]byte, written int) [][]byte {
+	for written > 0 {
+		if n := len(pieces[0]); n > written {
+			pieces[0] = pieces[0][written:]
+			break
+		} else {
+			written -= n
+		}
+		pieces = pieces[1:]
+	}
+	return pieces
+}
