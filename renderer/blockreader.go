@@ -25,15 +25,13 @@ type blockReader struct {
 	line  int    // start of the current line
 	depth int
 	tree  *tree
-	ahead keyAt
+	ahead keyAt // that isKey found last
 }
 
-// A keyAt is the key that was found at an offset: whether a collection begins there
-// is asked before it is read.
+// A keyAt is a key and where it begins; after is the offset past its colon.
 type keyAt struct {
 	at, after int
 	key       []byte
-	ok        bool
 }
 
 const (
@@ -257,7 +255,7 @@ func (r *blockReader) value(n int32, col int, inMapping bool) bool {
 		r.col = i - r.line
 		return r.node(n)
 	}
-	if _, _, ok := r.key(i); ok {
+	if r.isKey(i) {
 		r.col = i - r.line
 		return r.node(n)
 	}
@@ -266,10 +264,8 @@ func (r *blockReader) value(n int32, col int, inMapping bool) bool {
 
 // below reads a value that begins on a line of its own.
 func (r *blockReader) below(n int32, col int) bool {
-	if !r.atItem() {
-		if _, _, ok := r.key(r.pos); !ok {
-			return r.scalar(n, col)
-		}
+	if !r.atItem() && !r.isKey(r.pos) {
+		return r.scalar(n, col)
 	}
 	return r.node(n)
 }
@@ -277,15 +273,24 @@ func (r *blockReader) below(n int32, col int) bool {
 // key reads "key:" of a block mapping at an offset and returns the key and the
 // offset past the colon.
 func (r *blockReader) key(i int) (key []byte, after int, ok bool) {
-	if k := &r.ahead; k.at == i && k.ok {
+	if k := &r.ahead; k.at == i && k.after > i {
 		return k.key, k.after, true
 	}
 	key, after, ok = r.anyKey(i)
 	if ok && after < r.end && r.src[after] != ' ' && r.src[after] != '\n' {
 		return nil, 0, false
 	}
-	r.ahead = keyAt{i, after, key, ok}
 	return key, after, ok
+}
+
+// isKey says whether a key stands at an offset: whether a collection begins there is
+// asked before it is read.
+func (r *blockReader) isKey(i int) bool {
+	key, after, ok := r.key(i)
+	if ok {
+		r.ahead = keyAt{i, after, key}
+	}
+	return ok
 }
 
 // anyKey reads a key and the colon behind it, whatever follows that.
