@@ -31,6 +31,7 @@ const megabyte = 1_000_000
 var budgets = []budget{
 	{"CPU time of a public chart's stream: at most 1.5 x `cat` + 2 ms", corpus, cpuShare(1.5, cat, 2*time.Millisecond)},
 	{"CPU time of 10 MB that are consumed: at most 3 x `floor -sum`", generated(10*megabyte, genstream.Config, genstream.Huge), cpuShare(3, floorSum, 0)},
+	{"CPU time of 10 MB that need nothing: at most 2 x `floor`", generated(10*megabyte, genstream.CRD, genstream.Small), cpuShare(2, floor, 0)},
 	{"CPU time of 10 MB that need nothing: at most 1.5 x `floor` + 1 ms", generated(10*megabyte, genstream.CRD, genstream.Small), cpuShare(1.5, floor, time.Millisecond)},
 	{"peak memory: under 2.5 x the input + 10 MB", func(input) bool { return true },
 		func(m measured, _ *results) float64 { return m.peakShare(2.5, 10*megabyte) }},
