@@ -50,6 +50,8 @@ func TestBadInput(t *testing.T) {
 			"document 1, line 9, Deployment/web: spec.template.metadata.annotations is a string, want a map", renderer.Options{}},
 		{"template metadata that is a list", strings.Replace(web, "    spec:\n", "    metadata: [a]\n    spec:\n", 1) + settings,
 			"document 1, line 8, Deployment/web: spec.template.metadata is a list, want a map", renderer.Options{}},
+		{"two broken documents, the later one a config object", strings.Replace(web, "name: settings", "name: 12", 1) + "---\nkind: ConfigMap\nmetadata: web\n",
+			"document 1, line 13, Deployment/web: spec.template.spec.containers[0].envFrom[0].configMapRef.name is a number, want a string", renderer.Options{}},
 		{"a NUL byte", settings + "---\nkind: Service\nx: \"a\x00b\"\n", "line 10: a NUL byte: the input is not YAML", renderer.Options{}},
 		{"UTF-16", "k\x00i\x00n\x00d\x00", "line 1: a NUL byte: the input is not YAML", renderer.Options{}},
 		{"bytes that are not UTF-8", settings + "---\n\n# caf\xe9\n", "line 10: bytes that are not UTF-8: the input is not YAML", renderer.Options{}},

@@ -115,7 +115,7 @@ func (p *planner) collect(seen *seenDocument) error {
 		}
 		return p.config(d, t, o)
 	})
-	if workloads {
+	if err == nil && workloads {
 		p.documents = append(p.documents, d)
 	}
 	return err

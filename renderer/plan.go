@@ -173,7 +173,7 @@ func (r *Renderer) plan(stream []byte, out *StampedStream, report *Plan) error {
 			continue
 		}
 		if err := p.collect(&d); err != nil {
-			return err
+			return p.first(err)
 		}
 	}
 	p.indexConfigs()
@@ -195,6 +195,17 @@ func (r *Renderer) plan(stream []byte, out *StampedStream, report *Plan) error {
 		}
 	}
 	return nil
+}
+
+// first returns what is wrong first in the stream, where reading config objects ended with
+// an error: that, or what a document before it has.
+func (p *planner) first(err error) error {
+	for _, d := range p.documents {
+		if err := p.read(d); err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // document matches, stamps and reports the pod templates of one document.
