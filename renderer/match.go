@@ -97,12 +97,14 @@ func (p *planner) match(w *workload) {
 			p.fail(err)
 			continue
 		}
-		switch {
-		case m.status == Stamped:
+		switch m.status {
+		case Stamped:
 			w.due[m.annotation] = m.checksum
 			w.Stamped = true
-		case m.status != External && m.status != Ambiguous, len(w.Found) == 0:
-		default:
+		case External, Ambiguous:
+			if len(w.Found) == 0 {
+				break
+			}
 			key := AnnotationKey(m.kind, m.name, m.otherNamespace)
 			if v, ok := w.Found[key]; ok {
 				w.due[key] = v // another run may have known the object
