@@ -204,7 +204,7 @@ func (p *planner) check(d *stampedDocument, edits []Edit, byBlockReader bool) bo
 			return false
 		}
 	}
-	return same(before, templates, after, stamped)
+	return same(before, templates, after)
 }
 
 // restyleYAML writes a document anew, as YAML or, if it was JSON, as JSON.

@@ -177,7 +177,7 @@ func (r *Renderer) plan(stream []byte, out *StampedStream, report *Plan) error {
 		}
 	}
 	p.indexConfigs()
-	p.scratch, p.second = p.second, p.scratch // config objects are read into the one that held some already
+	p.scratch, p.second = p.second, p.scratch     // config objects are read into the one that held some already
 	out.edits = make([]Edit, 0, len(p.documents)) // mostly a stamp in each
 	for _, d := range p.documents {
 		if err := p.document(d); err != nil {

@@ -14,24 +14,18 @@ const (
 	annotationsPart
 )
 
-// same says whether two trees of one document mean the same, but for the stamps on their
-// pod templates.
-func same(a *tree, aTemplates []int32, b *tree, bTemplates []int32) bool {
-	a.mark(aTemplates)
-	b.mark(bTemplates)
-	return sameNode(a, root, b, root, other)
-}
-
-// mark marks the pod templates of a tree.
-func (t *tree) mark(templates []int32) {
+// same says whether two trees of one document mean the same, but for the stamps on pod
+// templates, whose nodes in the first tree are given.
+func same(a *tree, templates []int32, b *tree) bool {
 	for _, n := range templates {
-		t.nodes[n].template = true
+		a.nodes[n].template = true
 	}
+	return sameNode(a, root, b, root, other)
 }
 
 func sameNode(a *tree, n int32, b *tree, m int32, is part) bool {
 	x, y := &a.nodes[n], &b.nodes[m]
-	if x.kind != y.kind || x.template != y.template {
+	if x.kind != y.kind {
 		return false
 	}
 	switch x.kind {
