@@ -28,6 +28,16 @@ func (r *references) reset() {
 	r.index.reset()
 }
 
+// another makes a slice longer by an item, which is as a former user of the memory has
+// left it.
+func another[T any](s []T) []T {
+	if len(s) < cap(s) {
+		return s[:len(s)+1]
+	}
+	var none T
+	return append(s, none)
+}
+
 // An index gives things their number in the order of their coming. A pod has few of
 // them: only from many on it takes a map.
 type index[K comparable] struct {
