@@ -29,7 +29,7 @@ func (p *planner) collect(seen *seenDocument) error {
 				return nil
 			}
 		}
-	} else if seen.top.certain() && p.kinds.find(seen.top.apiVersion, seen.top.kind) != nil {
+	} else if seen.top.certain() && p.kinds.find(seen.top.apiVersion, seen.top.kind) != nil && usualBreaks(p.stream[d.body:d.end]) {
 		p.documents = append(p.documents, d)
 		return nil
 	}
@@ -56,7 +56,7 @@ func (p *planner) collect(seen *seenDocument) error {
 		}
 		return p.config(d, t, o)
 	})
-	if err == nil && workloads {
+	if workloads {
 		p.documents = append(p.documents, d)
 	}
 	return err
@@ -152,10 +152,14 @@ func (p *planner) config(d document, t *tree, o objectPlace) error {
 		return err
 	}
 	if o.item {
-		c.list, c.node = t, o.node
-		if t == p.scratch {
-			p.scratch = p.newTree() // this one stays in use
+		if p.list == nil || p.list.tree != t {
+			p.list = &configList{tree: t}
+			if t == p.scratch {
+				p.scratch = p.newTree() // this one stays in use
+			}
 		}
+		p.list.items = append(p.list.items, o.node)
+		c.list, c.node = p.list, o.node
 	}
 	p.configs = append(p.configs, c)
 	return nil

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // A config is a ConfigMap or Secret of the stream. Its content is read only when a
@@ -20,9 +21,8 @@ type config struct {
 	controlErr error // of its controls; counts when something consumes it
 	controlAt  int   // where in the stream, if known
 
-	// For an item of a list: the list's values and the object among them.
-	list *tree
-	node int32
+	list *configList // that this is an item of, or nil
+	node int32       // in the list's tree
 
 	replaced  bool // by another of the same name
 	consumers int
@@ -33,8 +33,21 @@ type config struct {
 	wanted    index[string] // joined keys
 	checksums []string
 
-	content    content // nil unless a second list of keys was needed
+	content    content // nil unless many lists of keys were needed; see planner.checksum
 	contentErr error   // why the content can't be read
+}
+
+// A configList is a document that is a list, with config objects among its items.
+type configList struct {
+	tree  *tree
+	items []int32 // the config objects
+
+	// The list as the library reads it, if that was needed for one of them, and where
+	// the items are in it.
+	once   sync.Once
+	values *tree
+	there  map[int32]int32
+	err    error
 }
 
 // stamp returns the key of the object's stamp. See AnnotationKey.
@@ -178,27 +191,43 @@ func readContent(all content, t *tree, object int32, kind string) (content, erro
 // readConfig reads the content of a config object of a stream, into an empty content. The
 // tree is memory to work in.
 func readConfig(empty content, into *tree, stream []byte, c *config) (content, error) {
-	t, n := c.list, c.node
-	if t == nil {
+	var t *tree
+	n := int32(root)
+	if c.list != nil {
+		t, n = c.list.tree, c.node
+	} else {
 		var err error
 		if t, _, err = readDocument(into, stream, c.doc); err != nil {
 			return nil, failed(stream, c.doc, c.String(), nil, 0, err)
 		}
-		n = root
 	}
 	content, err := readContent(empty, t, n, c.kind)
 	if err == nil && slices.ContainsFunc(content, entry.unwritten) {
-		var values *tree
-		if values, err = readValues(stream[c.doc.body:c.doc.end]); err != nil {
+		if t, n, err = c.byLibrary(stream); err != nil {
 			return nil, failed(stream, c.doc, c.String(), nil, 0, err)
 		}
-		t, n = values, follow(t, []int32{n}, values)[n]
 		content, err = readContent(empty, t, n, c.kind)
 	}
 	if err != nil {
 		return nil, failed(stream, c.doc, c.String(), t, n, err)
 	}
 	return content, nil
+}
+
+// byLibrary returns the object as the library reads it.
+func (c *config) byLibrary(stream []byte) (t *tree, object int32, err error) {
+	text := stream[c.doc.body:c.doc.end]
+	if c.list == nil {
+		t, err = readValues(text)
+		return t, root, err
+	}
+	l := c.list
+	l.once.Do(func() {
+		if l.values, l.err = readValues(text); l.err == nil {
+			l.there = follow(l.tree, l.items, l.values)
+		}
+	})
+	return l.values, l.there[c.node], l.err
 }
 
 // unwritten says whether the value is a map or list whose JSON text is not known: the

@@ -163,6 +163,27 @@ func (t *topLevel) afterSeparator(rest []byte) bool {
 // of none.
 func (t *topLevel) certain() bool { return !t.odd && t.kinds == 1 && t.versions <= 1 }
 
+// usualBreaks says whether a text, which is UTF-8, has no line breaks but LF and CRLF: the
+// others of YAML 1.1 (section 4.2) end no line here.
+func usualBreaks(b []byte) bool {
+	for rest := b; ; {
+		i := bytes.IndexByte(rest, '\r')
+		if i < 0 {
+			break
+		}
+		if rest = rest[i+1:]; len(rest) == 0 || rest[0] != '\n' {
+			return false
+		}
+	}
+	rest := b[asciiPrefix(b):]
+	for _, lineBreak := range []string{"\u0085", "\u2028", "\u2029"} {
+		if bytes.Contains(rest, []byte(lineBreak)) {
+			return false
+		}
+	}
+	return true
+}
+
 // configKind returns the kind of a document that is certainly one ConfigMap or Secret,
 // else "".
 func (t *topLevel) configKind() string {

@@ -49,7 +49,7 @@ func (p *StampedStream) WriteTo(w io.Writer) (written int64, err error) {
 func (p *StampedStream) Changed() bool { return len(p.edits) > 0 }
 
 // edit computes the edits of a document and checks them.
-func (p *planner) edit(d *stampedDocument) error {
+func (p *planner) edit(d *workloadDocument) error {
 	if !d.changes() {
 		return nil
 	}
@@ -67,7 +67,7 @@ func (w *workload) changes() bool {
 }
 
 // changes says whether that holds for one of the pod templates.
-func (d *stampedDocument) changes() bool {
+func (d *workloadDocument) changes() bool {
 	for i := range d.workloads {
 		if d.workloads[i].changes() {
 			return true
@@ -78,11 +78,11 @@ func (d *stampedDocument) changes() bool {
 
 // editDocument returns the edits of one document: stamps in place if that does what
 // it should, else the document written anew from what it means.
-func (p *planner) editDocument(d *stampedDocument) ([]Edit, error) {
+func (p *planner) editDocument(d *workloadDocument) ([]Edit, error) {
 	if edits, ok := p.editInPlace(d); ok && p.check(d, edits, d.byBlockReader) {
 		return edits, nil
 	}
-	for _, restyle := range []func(*stampedDocument) (Edit, error){p.restyleYAML, p.restyleJSON} {
+	for _, restyle := range []func(*workloadDocument) (Edit, error){p.restyleYAML, p.restyleJSON} {
 		e, err := restyle(d)
 		if err == nil && p.check(d, []Edit{e}, false) {
 			for i := range d.workloads {
@@ -96,7 +96,7 @@ func (p *planner) editDocument(d *stampedDocument) ([]Edit, error) {
 }
 
 // editInPlace collects the edits of a document's pod templates.
-func (p *planner) editInPlace(d *stampedDocument) ([]Edit, bool) {
+func (p *planner) editInPlace(d *workloadDocument) ([]Edit, bool) {
 	if !d.byBlockReader && !p.locateByLibrary(d) {
 		return nil, false
 	}
@@ -125,7 +125,7 @@ func (p *planner) editInPlace(d *stampedDocument) ([]Edit, bool) {
 }
 
 // locateByLibrary finds the sites of a document that the block reader left to the library.
-func (p *planner) locateByLibrary(d *stampedDocument) bool {
+func (p *planner) locateByLibrary(d *workloadDocument) bool {
 	values, err := readValues(p.stream[d.body:d.end])
 	if err != nil {
 		return false
@@ -174,7 +174,7 @@ func (p *planner) templatesOf(t *tree) []int32 {
 // check makes the edits and reads the document again: it must mean what it meant,
 // and have the stamps that it is to have. The block reader sees entries in the order
 // of the text, so it serves only where that stays, and where it read the input too.
-func (p *planner) check(d *stampedDocument, edits []Edit, byBlockReader bool) bool {
+func (p *planner) check(d *workloadDocument, edits []Edit, byBlockReader bool) bool {
 	p.after = appendEdits(p.after[:0], p.stream[:d.end], d.body, edits)
 	before, templates := d.tree, d.templates
 	var after *tree
@@ -208,7 +208,7 @@ func (p *planner) check(d *stampedDocument, edits []Edit, byBlockReader bool) bo
 }
 
 // restyleYAML writes a document anew, as YAML or, if it was JSON, as JSON.
-func (p *planner) restyleYAML(d *stampedDocument) (Edit, error) {
+func (p *planner) restyleYAML(d *workloadDocument) (Edit, error) {
 	return p.restyle(d, func(text, j []byte) ([]byte, error) {
 		if json.Valid(text) {
 			return j, nil
@@ -218,11 +218,11 @@ func (p *planner) restyleYAML(d *stampedDocument) (Edit, error) {
 }
 
 // restyleJSON writes a document anew as JSON, which is YAML too.
-func (p *planner) restyleJSON(d *stampedDocument) (Edit, error) {
+func (p *planner) restyleJSON(d *workloadDocument) (Edit, error) {
 	return p.restyle(d, func(_, j []byte) ([]byte, error) { return j, nil })
 }
 
-func (p *planner) restyle(d *stampedDocument, write func(text, j []byte) ([]byte, error)) (Edit, error) {
+func (p *planner) restyle(d *workloadDocument, write func(text, j []byte) ([]byte, error)) (Edit, error) {
 	text := p.stream[d.body:d.end]
 	t, err := readValues(text)
 	if err != nil {

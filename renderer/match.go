@@ -107,8 +107,13 @@ func (p *planner) match(w *workload) {
 			}
 			key := AnnotationKey(m.kind, m.name, m.otherNamespace)
 			if v, ok := w.Found[key]; ok {
-				w.due[key] = v // another run may have known the object
+				w.keep(key, v) // another run may have known the object
 			}
+		}
+	}
+	for key, checksum := range w.kept {
+		if _, ok := w.due[key]; !ok {
+			w.due[key] = checksum
 		}
 	}
 	if !w.Stamped {
@@ -123,6 +128,14 @@ func (p *planner) match(w *workload) {
 	if p.report != nil {
 		p.report.sources = append(p.report.sources, w.consumptions())
 	}
+}
+
+// keep has a stamp stay as it was found.
+func (w *workload) keep(key, checksum string) {
+	if w.kept == nil {
+		w.kept = make(map[string]string)
+	}
+	w.kept[key] = checksum
 }
 
 // consumptions puts what was matched into the report's form, and returns the object of
@@ -239,11 +252,15 @@ func (p *planner) settle(w *workload, m *matched) error {
 }
 
 func (p *planner) failedWorkload(w *workload, err error) error {
-	return &Error{Document: p.at.number, Source: p.file(), Line: p.lines.at(p.at.body), Object: w.String(), Err: err}
+	return &Error{Document: p.at.number, Source: p.at.chartFile(p.stream), Line: p.lines.at(p.at.body), Object: w.String(), Err: err}
 }
 
-// checksum returns the checksum of a config object's keys. Who asks for other keys than
-// the first one has its content kept, so an object is read twice at most.
+// readAgain is for how many lists of keys a config object is read anew. Few are usual, and
+// what is kept may take more memory than the text.
+const readAgain = 3
+
+// checksum returns the checksum of a config object's keys. Its content is kept once it is
+// asked for more than a few lists of keys, so that it is read a few times at most.
 func (p *planner) checksum(c *config, keys []string) (string, error) {
 	if c.contentErr != nil {
 		return "", c.contentErr
@@ -262,7 +279,8 @@ func (p *planner) checksum(c *config, keys []string) (string, error) {
 		content = p.content
 		if n == 0 {
 			p.out.Warnings = append(p.out.Warnings, content.warnings(c)...)
-		} else {
+		}
+		if n >= readAgain {
 			c.content = slices.Clone(content)
 		}
 	}

@@ -60,15 +60,19 @@ type Workload struct {
 	// checksum. See Stamps for those that it is to have.
 	Found map[string]string `json:"-"`
 
-	stamps map[string]string
+	kept map[string]string // of Found, those that stay as they are
 }
 
 // Stamps returns the stamps that the pod template is to have: annotation to checksum.
 func (w *Workload) Stamps() map[string]string {
-	if w.stamps == nil {
-		return make(map[string]string)
+	stamps := make(map[string]string)
+	maps.Copy(stamps, w.kept)
+	for i := range w.Consumes {
+		if line := &w.Consumes[i]; line.Status == Stamped {
+			stamps[line.Annotation] = line.Checksum
+		}
 	}
-	return maps.Clone(w.stamps)
+	return stamps
 }
 
 // String returns KIND/NAME, as messages name objects.
@@ -121,13 +125,14 @@ type planner struct {
 	scratch   *tree // of the document at work
 	second    *tree // of what is read meanwhile
 	content   content
-	at        stampedDocument
+	at        workloadDocument
 	edits     []Edit
 	after     []byte // with them
 	pod       podReader
 	places    []templatePlace
 	templates []int32
 	seen      index[*config]
+	list      *configList // the last one
 	lineOf    []int
 }
 
@@ -198,12 +203,18 @@ func (r *Renderer) plan(stream []byte, out *StampedStream, report *Plan) error {
 }
 
 // first returns what is wrong first in the stream, where reading config objects ended with
-// an error: that, or what a document before it has.
+// an error: that, or what is wrong with a workload before.
 func (p *planner) first(err error) error {
 	for _, d := range p.documents {
-		if err := p.read(d); err != nil {
-			return err
+		before := p.read(d)
+		if before == nil {
+			continue
 		}
+		var a, b *Error
+		if errors.As(before, &a) && errors.As(err, &b) && a.Line <= b.Line {
+			return before
+		}
+		break
 	}
 	return err
 }
@@ -224,10 +235,7 @@ func (p *planner) document(d document) error {
 	}
 	if p.report != nil {
 		for i := range p.at.workloads {
-			w := &p.at.workloads[i]
-			line := w.Workload
-			line.stamps = maps.Clone(w.due)
-			p.report.Workloads = append(p.report.Workloads, line)
+			p.report.Workloads = append(p.report.Workloads, p.at.workloads[i].Workload)
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ func sameNode(a *tree, n int32, b *tree, m int32, is part) bool {
 	}
 	switch x.kind {
 	case mapping:
-		if x.template {
+		if x.template && is == other {
 			is = podTemplatePart
 		}
 		if is != other {

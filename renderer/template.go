@@ -6,28 +6,28 @@ import (
 	"slices"
 )
 
-// A stampedDocument is a document that has pod templates. Its memory is used again for
+// A workloadDocument is a document that has pod templates. Its memory is used again for
 // the next one.
-type stampedDocument struct {
+type workloadDocument struct {
 	document
-	tree          *tree
+	tree          *tree // stays as it is until the next one is read
 	byBlockReader bool
 	templates     []int32 // that can be stamped
 	workloads     []workload
 
-	file  string // the chart's; see planner.file
-	asked bool
+	file  string // see chartFile
+	asked bool   // it is known
 }
 
-// file returns the chart's file that the document at work is from, if the stream says so.
-func (p *planner) file() string {
-	if !p.at.asked {
-		p.at.file, p.at.asked = p.at.source(p.stream), true
+// chartFile returns the chart's file that the document is from, if the stream says so.
+func (d *workloadDocument) chartFile(stream []byte) string {
+	if !d.asked {
+		d.file, d.asked = d.source(stream), true
 	}
-	return p.at.file
+	return d.file
 }
 
-// A workload is one pod template of a stamped document.
+// A workload is one pod template of such a document.
 type workload struct {
 	Workload
 	kind     *workloadKind
@@ -40,11 +40,14 @@ type workload struct {
 }
 
 // add appends a workload.
-func (d *stampedDocument) add() *workload {
+func (d *workloadDocument) add() *workload {
 	d.workloads = another(d.workloads)
 	w := &d.workloads[len(d.workloads)-1]
 	*w = workload{refs: w.refs, due: w.due, site: site{written: w.site.written, keys: w.site.keys}}
 	w.refs.reset()
+	if len(w.due) > manyThings {
+		w.due = nil // what a map has room for, it goes through
+	}
 	if w.due == nil {
 		w.due = make(map[string]string)
 	}
@@ -58,7 +61,7 @@ func (p *planner) read(d document) error {
 	if err != nil {
 		return failed(p.stream, d, "", nil, 0, err)
 	}
-	p.at = stampedDocument{document: d, tree: t, byBlockReader: byBlockReader,
+	p.at = workloadDocument{document: d, tree: t, byBlockReader: byBlockReader,
 		templates: p.at.templates[:0], workloads: p.at.workloads[:0]}
 	return p.eachObject(d, t, func(o objectPlace) error {
 		if o.kind == nil {
@@ -89,8 +92,7 @@ func (p *planner) workload(t *tree, o objectPlace) error {
 	}
 	if p.report != nil {
 		base.APIVersion = t.named(o.apiVersion)
-		base.Source = p.file()
-		base.Consumes = []Consumption{}
+		base.Source = p.at.chartFile(p.stream)
 		base.Note = o.kind.note(t, o.node)
 	}
 	add := func(template string) *workload {

@@ -67,6 +67,24 @@ func HostileStreams() []Hostile {
 				return fmt.Sprintf("        - configMapRef: {name: c%06d}\n", i)
 			})...)
 		}},
+		{"references-first", func(size int) []byte { // on one pod template, before others that have one each
+			configs := count(size/3, func(i int) string {
+				return fmt.Sprintf("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c%06d}\ndata: {k: v}\n", i)
+			})
+			configs = append(configs, oneWorkload+"    spec:\n      containers:\n      - envFrom:\n"...)
+			configs = append(configs, count(size/3, func(i int) string {
+				return fmt.Sprintf("        - configMapRef: {name: c%06d}\n", i)
+			})...)
+			return append(configs, repeat(size/3, oneWorkload+strings.Replace(oneReader, "name: c", "name: c000000", 1))...)
+		}},
+		{"list-values", func(size int) []byte { // maps where strings belong, in the items of one list
+			item := "- {apiVersion: v1, kind: ConfigMap, metadata: {name: c%06d}, data: {k: {a: b}}}\n"
+			return append(append([]byte("---\napiVersion: v1\nkind: List\nitems:\n"), count(size/2, func(i int) string {
+				return fmt.Sprintf(item, i)
+			})...), count(size/2, func(i int) string {
+				return oneWorkload + strings.Replace(oneReader, "name: c", fmt.Sprintf("name: c%06d", i), 1)
+			})...)
+		}},
 		{"keys", func(size int) []byte { // every key of one object, by name, each in a workload
 			return append(append([]byte("---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n"), count(size/2, func(i int) string {
 				return fmt.Sprintf("  k%06d: v\n", i)

@@ -16,14 +16,15 @@ const batch = 128
 type Writer struct {
 	file   *os.File
 	pieces [][]byte
+	err    error // the first one: nothing is written after it
 }
 
 // NewWriter returns a Writer to a file.
 func NewWriter(f *os.File) *Writer { return &Writer{file: f, pieces: make([][]byte, 0, batch)} }
 
 func (w *Writer) add(b []byte) error {
-	if len(b) == 0 {
-		return nil
+	if len(b) == 0 || w.err != nil {
+		return w.err
 	}
 	w.pieces = append(w.pieces, b)
 	if len(w.pieces) < batch {
@@ -34,16 +35,25 @@ func (w *Writer) add(b []byte) error {
 
 // Flush writes all pieces that were taken and not written yet. The error is the file's.
 func (w *Writer) Flush() error {
+	if w.err == nil {
+		if err := w.write(w.pieces); err != nil {
+			w.err = &os.PathError{Op: "write", Path: w.file.Name(), Err: err}
+		}
+	}
+	w.pieces = w.pieces[:0]
+	return w.err
+}
+
+func (w *Writer) write(pieces [][]byte) error {
 	conn, err := w.file.SyscallConn()
 	if err != nil {
 		return err
 	}
-	left := w.pieces
 	var failed error
 	err = conn.Write(func(fd uintptr) (done bool) {
-		for len(left) > 0 && failed == nil {
+		for len(pieces) > 0 && failed == nil {
 			var n int
-			switch n, failed = unix.Writev(int(fd), left); failed {
+			switch n, failed = unix.Writev(int(fd), pieces); failed {
 			case nil:
 				if n == 0 {
 					failed = io.ErrUnexpectedEOF
@@ -54,13 +64,12 @@ func (w *Writer) Flush() error {
 				failed = nil
 				return false // until there is room
 			}
-			left = cut(left, n)
+			pieces = cut(pieces, n)
 		}
 		return true
 	})
-	w.pieces = w.pieces[:0]
 	if failed != nil {
-		return &os.PathError{Op: "write", Path: w.file.Name(), Err: failed}
+		return failed
 	}
 	return err
 }

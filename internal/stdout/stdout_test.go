@@ -91,7 +91,13 @@ func TestWriterFails(t *testing.T) {
 		t.Errorf("a pipe without a reader: error %v, want one of writing", err)
 	}
 	w.Close()
-	if err := write(NewWriter(w), pieces(2)); err == nil {
-		t.Errorf("a closed file: no error")
+	closed := NewWriter(w)
+	for range 2 { // an error stays
+		if err := write(closed, pieces(2)); !errors.As(err, &failed) || failed.Op != "write" {
+			t.Errorf("a closed file: error %v, want one of writing", err)
+		}
+		if err := closed.Flush(); err == nil {
+			t.Error("a closed file: no error when flushed again")
+		}
 	}
 }
