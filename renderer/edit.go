@@ -176,7 +176,7 @@ func (p *planner) templatesOf(t *tree) []int32 {
 // of the text, so it serves only where that stays, and where it read the input too.
 func (p *planner) check(d *workloadDocument, edits []Edit, byBlockReader bool) bool {
 	p.after = appendEdits(p.after[:0], p.stream[:d.end], d.body, edits)
-	before, templates := d.tree, d.templates
+	before := d.tree
 	var after *tree
 	ok := false
 	if byBlockReader {
@@ -192,7 +192,7 @@ func (p *planner) check(d *workloadDocument, edits []Edit, byBlockReader bool) b
 			if before, err = readValues(p.stream[d.body:d.end]); err != nil {
 				return false
 			}
-			templates = slices.Clone(p.templatesOf(before))
+			before.mark(p.templatesOf(before))
 		}
 	}
 	stamped := p.templatesOf(after)
@@ -204,7 +204,7 @@ func (p *planner) check(d *workloadDocument, edits []Edit, byBlockReader bool) b
 			return false
 		}
 	}
-	return same(before, templates, after)
+	return same(before, after)
 }
 
 // restyleYAML writes a document anew, as YAML or, if it was JSON, as JSON.

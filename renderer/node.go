@@ -70,7 +70,7 @@ type node struct {
 	last     int32
 	next     int32
 	anchored bool
-	template bool // a pod template, for same
+	template bool // marked as a pod template, for same
 }
 
 func newTree(capacity int) *tree {

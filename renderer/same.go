@@ -15,12 +15,14 @@ const (
 )
 
 // same says whether two trees of one document mean the same, but for the stamps on pod
-// templates, whose nodes in the first tree are given.
-func same(a *tree, templates []int32, b *tree) bool {
+// templates, which are marked in the first tree.
+func same(a, b *tree) bool { return sameNode(a, root, b, root, other) }
+
+// mark marks nodes as pod templates.
+func (t *tree) mark(templates []int32) {
 	for _, n := range templates {
-		a.nodes[n].template = true
+		t.nodes[n].template = true
 	}
-	return sameNode(a, root, b, root, other)
 }
 
 func sameNode(a *tree, n int32, b *tree, m int32, is part) bool {

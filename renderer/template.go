@@ -10,9 +10,8 @@ import (
 // the next one.
 type workloadDocument struct {
 	document
-	tree          *tree // stays as it is until the next one is read
+	tree          *tree // its pod templates are marked; stays as it is until the next one is read
 	byBlockReader bool
-	templates     []int32 // that can be stamped
 	workloads     []workload
 
 	file  string // see chartFile
@@ -61,8 +60,7 @@ func (p *planner) read(d document) error {
 	if err != nil {
 		return failed(p.stream, d, "", nil, 0, err)
 	}
-	p.at = workloadDocument{document: d, tree: t, byBlockReader: byBlockReader,
-		templates: p.at.templates[:0], workloads: p.at.workloads[:0]}
+	p.at = workloadDocument{document: d, tree: t, byBlockReader: byBlockReader, workloads: p.at.workloads[:0]}
 	return p.eachObject(d, t, func(o objectPlace) error {
 		if o.kind == nil {
 			return nil // collect took it
@@ -111,7 +109,7 @@ func (p *planner) workload(t *tree, o objectPlace) error {
 				return err
 			}
 			if place.path != "" {
-				p.at.templates = append(p.at.templates, place.node)
+				t.nodes[place.node].template = true
 			}
 		}
 	}
