@@ -5,8 +5,8 @@
 //
 // A [Renderer] is made once from [Options]. [Renderer.Run] is a post-renderer for
 // the SDKs of Helm 3 and Helm 4. [Renderer.Stamp] is the same for a stream in memory,
-// with warnings, and writes it in pieces. [Renderer.Plan] says who consumes what, in
-// plain data, besides; a Plan is the report. [Verify] and [Diff] read Plans.
+// with warnings. [Renderer.Plan] also says who consumes what, in plain data; a Plan is
+// the report. [Verify] and [Diff] read Plans.
 //
 // The package knows bytes and manifests. It knows no files, flags or clusters, has
 // no global state, and imports neither the Helm SDK nor a Kubernetes client. What it

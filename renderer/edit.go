@@ -22,16 +22,16 @@ func appendEdits(b, text []byte, from int, edits []Edit) []byte {
 }
 
 // WriteTo writes the stream with its stamps, in pieces: a writer for which a call
-// costs should be buffered, or gather them, for they do not change afterwards. The
-// error is the writer's.
-func (p *StampedStream) WriteTo(w io.Writer) (written int64, err error) {
+// costs should be buffered. The pieces stay as they are for as long as the stream does.
+// The error is the writer's.
+func (s *StampedStream) WriteTo(w io.Writer) (written int64, err error) {
 	put := func(n int, e error) {
 		written += int64(n)
 		err = e
 	}
 	from := 0
-	for _, e := range p.edits {
-		if put(w.Write(p.stream[from:e.Start])); err == nil {
+	for _, e := range s.edits {
+		if put(w.Write(s.stream[from:e.Start])); err == nil {
 			put(io.WriteString(w, e.Text))
 		}
 		if err != nil {
@@ -39,14 +39,14 @@ func (p *StampedStream) WriteTo(w io.Writer) (written int64, err error) {
 		}
 		from = e.End
 	}
-	if from < len(p.stream) {
-		put(w.Write(p.stream[from:]))
+	if from < len(s.stream) {
+		put(w.Write(s.stream[from:]))
 	}
 	return written, err
 }
 
 // Changed says whether WriteTo would write anything but the stream as it came.
-func (p *StampedStream) Changed() bool { return len(p.edits) > 0 }
+func (s *StampedStream) Changed() bool { return len(s.edits) > 0 }
 
 // edit computes the edits of a document and checks them.
 func (p *planner) edit(d *workloadDocument) error {

@@ -2,7 +2,7 @@ package renderer
 
 import "strings"
 
-// Names makes the strings of a Plan, of which a stream has many and short ones, out of
+// Names makes the strings that are taken from a stream, which are many and short, out of
 // few pieces of memory.
 type names struct {
 	chunk strings.Builder

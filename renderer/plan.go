@@ -20,18 +20,21 @@ const (
 	NotStamped Status = "not-stamped" // the workload as a whole is not stamped
 )
 
-// A StampedStream is a stream and the stamps that it is to have.
+// A StampedStream is a stream and the stamps that it is to have. WriteTo writes it with
+// them; Changed says whether that is another stream.
 type StampedStream struct {
-	Warnings []string `json:"warnings"`
+	// Warnings say what may not be as it is meant: a config object that
+	// is there twice, a value that is no string. They name keys, no values.
+	Warnings []string
 
 	stream []byte
 	edits  []Edit
 }
 
-// A Plan says who consumes what in a stream, and what is to be stamped. Its
-// exported fields are plain data, the report of CONTRACT.md section 9.
+// A Plan says who consumes what in a stream, and what is to be stamped. Workloads,
+// Configs and Warnings are plain data, the report of CONTRACT.md section 9.
 type Plan struct {
-	StampedStream
+	StampedStream // with WriteTo, Changed and Warnings
 
 	Workloads []Workload `json:"workloads"` // in stream order, one per pod template
 	Configs   []Config   `json:"configs"`   // in stream order
@@ -147,8 +150,9 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 	return plan, nil
 }
 
-// Stamp is Plan for the stamps alone, without the report of who consumes what, which
-// takes more time and memory than they do.
+// Stamp is Plan without the report of who consumes what: it takes less time and a third
+// of the memory. The stream must not change while the StampedStream is in use. The errors
+// are those of Plan.
 func (r *Renderer) Stamp(stream []byte) (*StampedStream, error) {
 	stamped := new(StampedStream)
 	if err := r.plan(stream, stamped, nil); err != nil {
@@ -182,7 +186,7 @@ func (r *Renderer) plan(stream []byte, out *StampedStream, report *Plan) error {
 		}
 	}
 	p.indexConfigs()
-	p.scratch, p.second = p.second, p.scratch     // config objects are read into the one that held some already
+	p.scratch, p.second = p.second, p.scratch     // config objects go on in the one that has grown for some
 	out.edits = make([]Edit, 0, len(p.documents)) // mostly a stamp in each
 	for _, d := range p.documents {
 		if err := p.document(d); err != nil {

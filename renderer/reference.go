@@ -28,8 +28,8 @@ func (r *references) reset() {
 	r.index.reset()
 }
 
-// another makes a slice longer by an item, which is as a former user of the memory has
-// left it.
+// another makes a slice longer by an item. It may hold what stood there before: its memory
+// is to be used again, so the caller resets it.
 func another[T any](s []T) []T {
 	if len(s) < cap(s) {
 		return s[:len(s)+1]
@@ -76,8 +76,8 @@ func (x *index[K]) number(k K) (n int, known bool) {
 // An object is what names a config object.
 type object struct{ kind, namespace, name string }
 
-// add takes one reference, through what it is if that is known, and returns the
-// consumption that it is of, to which the caller adds the keys.
+// add takes one reference and returns the consumption that it is of, to which the caller
+// adds the keys. The via may be empty.
 func (r *references) add(o object, optional bool, via string) *consumed {
 	if o.name == "" {
 		r.nowhere = consumed{}

@@ -3,7 +3,8 @@ package stdout
 
 import "unsafe"
 
-// Write takes a piece. It must not be changed before Flush has returned.
+// Write takes a piece. Unlike other io.Writers it holds on to it: it must not be changed
+// before Flush has returned.
 func (w *Writer) Write(b []byte) (int, error) { return len(b), w.add(b) }
 
 // WriteString is Write for a string.

@@ -12,7 +12,7 @@ import (
 const batch = 128
 
 // A Writer gathers pieces, and has the system write many of them in one call from where
-// they lie.
+// they lie. It holds on to what it was given; see Write.
 type Writer struct {
 	file   *os.File
 	pieces [][]byte
