@@ -189,29 +189,31 @@ func readContent(all content, t *tree, object int32, kind string) (content, erro
 }
 
 // readConfig reads the content of a config object of a stream, into an empty content. The
-// tree is memory to work in.
-func readConfig(empty content, into *tree, stream []byte, c *config) (content, error) {
+// tree is memory to work in. Slow says that it was left to the library.
+func readConfig(empty content, into *tree, stream []byte, c *config) (all content, slow bool, err error) {
 	var t *tree
 	n := int32(root)
 	if c.list != nil {
 		t, n = c.list.tree, c.node
 	} else {
-		var err error
-		if t, _, err = readDocument(into, stream, c.doc); err != nil {
-			return nil, failed(stream, c.doc, c.String(), nil, 0, err)
+		var byBlockReader bool
+		if t, byBlockReader, err = readDocument(into, stream, c.doc); err != nil {
+			return nil, true, failed(stream, c.doc, c.String(), nil, 0, err)
 		}
+		slow = !byBlockReader
 	}
-	content, err := readContent(empty, t, n, c.kind)
-	if err == nil && slices.ContainsFunc(content, entry.unwritten) {
+	all, err = readContent(empty, t, n, c.kind)
+	if err == nil && slices.ContainsFunc(all, entry.unwritten) {
+		slow = true
 		if t, n, err = c.byLibrary(stream); err != nil {
-			return nil, failed(stream, c.doc, c.String(), nil, 0, err)
+			return nil, true, failed(stream, c.doc, c.String(), nil, 0, err)
 		}
-		content, err = readContent(empty, t, n, c.kind)
+		all, err = readContent(empty, t, n, c.kind)
 	}
 	if err != nil {
-		return nil, failed(stream, c.doc, c.String(), t, n, err)
+		return nil, slow, failed(stream, c.doc, c.String(), t, n, err)
 	}
-	return content, nil
+	return all, slow, nil
 }
 
 // byLibrary returns the object as the library reads it.

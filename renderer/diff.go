@@ -129,11 +129,11 @@ func (p *Plan) source(workload int, c *Consumption) *config {
 // changedKeys returns the keys, of those that both sides consume, whose content is not
 // the same on both.
 func changedKeys(before *Plan, old *config, oldKeys []string, after *Plan, new *config, newKeys []string) ([]string, error) {
-	a, err := readConfig(nil, &tree{}, before.stream, old)
+	a, _, err := readConfig(nil, &tree{}, before.stream, old)
 	if err != nil {
 		return nil, err
 	}
-	b, err := readConfig(nil, &tree{}, after.stream, new)
+	b, _, err := readConfig(nil, &tree{}, after.stream, new)
 	if err != nil {
 		return nil, err
 	}

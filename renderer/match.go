@@ -255,8 +255,8 @@ func (p *planner) failedWorkload(w *workload, err error) error {
 	return &Error{Document: p.at.number, Source: p.at.chartFile(p.stream), Line: p.lines.at(p.at.body), Object: w.String(), Err: err}
 }
 
-// readAgain is for how many lists of keys a config object is read anew. Few are usual, and
-// what is kept may take more memory than the text.
+// readAgain is for how many lists of keys a config object is read anew, by the block
+// reader. Few are usual, and what is kept may take more memory than the text.
 const readAgain = 3
 
 // checksum returns the checksum of a config object's keys. Its content is kept once it is
@@ -271,8 +271,9 @@ func (p *planner) checksum(c *config, keys []string) (string, error) {
 	}
 	content := c.content
 	if content == nil {
+		var slow bool
 		var err error
-		if p.content, err = readConfig(p.content[:0], p.second, p.stream, c); err != nil {
+		if p.content, slow, err = readConfig(p.content[:0], p.second, p.stream, c); err != nil {
 			c.contentErr = err
 			return "", err
 		}
@@ -280,7 +281,7 @@ func (p *planner) checksum(c *config, keys []string) (string, error) {
 		if n == 0 {
 			p.out.Warnings = append(p.out.Warnings, content.warnings(c)...)
 		}
-		if n >= readAgain {
+		if n >= readAgain || n > 0 && slow {
 			c.content = slices.Clone(content)
 		}
 	}
