@@ -23,8 +23,8 @@ const (
 // A StampedStream is a stream and the stamps that it is to have. WriteTo writes it with
 // them; Changed says whether that is another stream.
 type StampedStream struct {
-	// Warnings say what may not be as it is meant: a config object that
-	// is there twice, a value that is no string. They name keys, no values.
+	// Warnings say what may not be as it is meant: a config object that is there
+	// twice, a value that is no string. They name keys, no values.
 	Warnings []string
 
 	stream []byte
@@ -150,9 +150,9 @@ func (r *Renderer) Plan(stream []byte) (*Plan, error) {
 	return plan, nil
 }
 
-// Stamp is Plan without the report of who consumes what: it takes less time and a third
-// of the memory. The stream must not change while the StampedStream is in use. The errors
-// are those of Plan.
+// Stamp is Plan without the report of who consumes what: it takes less time and memory.
+// The stream must not change while the StampedStream is in use. The errors are
+// those of Plan.
 func (r *Renderer) Stamp(stream []byte) (*StampedStream, error) {
 	stamped := new(StampedStream)
 	if err := r.plan(stream, stamped, nil); err != nil {
