@@ -75,7 +75,8 @@ provide_binary() {
 	if command -v go >/dev/null; then
 		say "building $version from source: go build, with your Go settings:" \
 			"$(cd "$dir" && go env GOVERSION), GOPROXY=$(cd "$dir" && go env GOPROXY)"
-		(cd "$dir" && go build -trimpath -buildvcs=false \
+		# Without the C library, as in releases, unless asked for: it makes the start slower.
+		(cd "$dir" && CGO_ENABLED="${CGO_ENABLED:-0}" go build -trimpath -buildvcs=false \
 			-ldflags "-s -w -X github.com/helm-checksum/helm-checksum/internal/cli.version=$version" \
 			-o bin/helm-checksum ./cmd/helm-checksum) || fail "go build failed, see above. $(again)"
 		return
