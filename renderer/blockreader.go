@@ -80,24 +80,23 @@ func readBlockEntry(into *tree, src []byte, from, end int) (*tree, bool) {
 // plainBytes says whether a text, which is UTF-8, holds only characters that YAML
 // takes as they are: no control characters, no byte-order marks, no line breaks but LF.
 func plainBytes(b []byte) bool {
-	const (
-		ones  = 0x0101010101010101
-		highs = 0x80 * ones
-		lows  = 0x7f * ones
-	)
-	for len(b) >= 8 {
-		w := binary.LittleEndian.Uint64(b)
-		low := w & lows
-		// The high bit of each byte, no carry going from one to the next: it is below
-		// 0x20, it is 0x7f, it is above that; and it is no LF.
-		odd := ^(low + 0x60*ones) | (low + ones) | w
-		lf := w ^ '\n'*ones
-		if odd&((lf&lows+lows)|lf)&highs != 0 && !plainRun(b, 8) {
+	for ; len(b) >= 32; b = b[32:] {
+		odd := oddBytes(binary.LittleEndian.Uint64(b[0:8])) | oddBytes(binary.LittleEndian.Uint64(b[8:16])) |
+			oddBytes(binary.LittleEndian.Uint64(b[16:24])) | oddBytes(binary.LittleEndian.Uint64(b[24:32]))
+		if odd&highBits != 0 && !plainRun(b, 32) {
 			return false
 		}
-		b = b[8:]
 	}
 	return plainRun(b, len(b))
+}
+
+// oddBytes returns the bytes of a word with the high bit set in some, if any of them is a
+// control character other than LF, or no ASCII.
+func oddBytes(w uint64) uint64 {
+	// LF is 0 here, and the other control characters are below 0x20 still. While all is
+	// ASCII no carry goes from one byte to the next; what is not, and 0x7f, w+1 tells.
+	controls := w ^ '\n'*lowBits
+	return (controls+0x7f*lowBits)&^(controls+0x60*lowBits) | (w + lowBits)
 }
 
 // plainRun looks at the first n bytes one by one; what follows them is there to

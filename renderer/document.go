@@ -90,48 +90,49 @@ func (t *topLevel) giveVersion(v []byte) {
 // simpleLine is line for "kind: X", "apiVersion: X" and "metadata:" as they are mostly
 // written, and returns the offset of the next line; not ok leaves the line to line.
 func (t *topLevel) simpleLine(b []byte, at int) (next int, ok bool) {
-	switch b[at] {
-	case 'k':
-		v, next := simpleValue(b, at, "kind: ")
+	const (
+		kind       = "kind: "
+		apiVersion = "apiVersion: "
+		metadata   = "metadata:\n"
+	)
+	rest := b[at:]
+	switch {
+	case len(rest) > len(kind) && string(rest[:len(kind)]) == kind:
+		v := simpleValue(rest[len(kind):])
 		if v == nil {
 			return 0, false
 		}
 		t.giveKind(v)
-		at = next
-	case 'a':
-		v, next := simpleValue(b, at, "apiVersion: ")
+		next = at + len(kind) + len(v) + 1
+	case len(rest) > len(apiVersion) && string(rest[:len(apiVersion)]) == apiVersion:
+		v := simpleValue(rest[len(apiVersion):])
 		if v == nil {
 			return 0, false
 		}
 		t.giveVersion(v)
-		at = next
-	case 'm':
-		const text = "metadata:\n"
-		if len(b)-at < len(text) || string(b[at:at+len(text)]) != text {
-			return 0, false
-		}
+		next = at + len(apiVersion) + len(v) + 1
+	case len(rest) >= len(metadata) && string(rest[:len(metadata)]) == metadata:
 		t.metadatas++
-		at += len(text)
+		next = at + len(metadata)
 	default:
 		return 0, false
 	}
 	if t.root == rootUnknown {
 		t.root = rootBlock
 	}
-	return at, true
+	return next, true
 }
 
-// simpleValue returns the word that is all that follows a key on its line, and the
-// offset of the next line; nil if the line is another one.
-func simpleValue(b []byte, at int, key string) (v []byte, next int) {
-	if len(b)-at <= len(key) || string(b[at:at+len(key)]) != key || !isLetter(b[at+len(key)]) {
-		return nil, 0
+// simpleValue returns the word that a text begins with, if it is all that stands on its
+// line; nil if there is another value.
+func simpleValue(b []byte) []byte {
+	if !isLetter(b[0]) {
+		return nil
 	}
-	from := at + len(key)
 	// A plain scalar of ASCII that begins with a letter goes on to the first white space
 	// or the end of the line, whatever it holds.
 	const controls = 0x21 * lowBits
-	i := from
+	i := 0
 	for ; i+8 <= len(b); i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
 		if other := ((w-controls)&^w | w) & highBits; other != 0 {
@@ -143,9 +144,9 @@ func simpleValue(b []byte, at int, key string) (v []byte, next int) {
 		i++
 	}
 	if i == len(b) || b[i] != '\n' || b[i-1] == ':' {
-		return nil, 0
+		return nil
 	}
-	return b[from:i], i + 1
+	return b[:i]
 }
 
 // afterSeparator looks at what follows "---" on its line, and says whether the
@@ -175,7 +176,7 @@ func usualBreaks(b []byte) bool {
 			return false
 		}
 	}
-	rest := b[asciiPrefix(b):]
+	rest := b[usualPrefix(b):]
 	for _, lineBreak := range []string{"\u0085", "\u2028", "\u2029"} {
 		if bytes.Contains(rest, []byte(lineBreak)) {
 			return false

@@ -92,10 +92,15 @@ func (t *tree) reset() {
 
 // add appends a child to a mapping or sequence and returns its index.
 func (t *tree) add(parent int32, key []byte, keyStart int) int32 {
-	i := int32(len(t.nodes))
-	t.nodes = append(t.nodes, node{key: key, keyStart: keyStart, start: -1, end: -1})
-	t.link(parent, i)
-	return i
+	i := len(t.nodes)
+	t.nodes = slices.Grow(t.nodes, 1)[:i+1]
+	// In place: a node that is made elsewhere and copied costs most of what it takes to
+	// read a line.
+	d := &t.nodes[i]
+	*d = node{}
+	d.key, d.keyStart, d.start, d.end = key, keyStart, -1, -1
+	t.link(parent, int32(i))
+	return int32(i)
 }
 
 // link makes a node the last child of another.

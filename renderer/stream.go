@@ -30,14 +30,15 @@ var (
 // checkText refuses what is no text at all: YAML is Unicode (YAML 1.1, section
 // 5.1), and a stream that holds other bytes was not rendered by Helm.
 func checkText(stream []byte) error {
-	if i := bytes.IndexByte(stream, 0); i >= 0 {
-		return &Error{Line: lineAt(stream, i), Err: errors.New("a NUL byte: the input is not YAML")}
+	from := usualPrefix(stream)
+	nul := bytes.IndexByte(stream[from:], 0)
+	if nul >= 0 {
+		return &Error{Line: lineAt(stream, from+nul), Err: errors.New("a NUL byte: the input is not YAML")}
 	}
-	i := asciiPrefix(stream)
-	if utf8.Valid(stream[i:]) {
+	if utf8.Valid(stream[from:]) {
 		return nil
 	}
-	for {
+	for i := from; ; {
 		r, n := utf8.DecodeRune(stream[i:])
 		if r == utf8.RuneError && n <= 1 {
 			return &Error{Line: lineAt(stream, i), Err: errors.New("bytes that are not UTF-8: the input is not YAML")}
@@ -46,14 +47,15 @@ func checkText(stream []byte) error {
 	}
 }
 
-// asciiPrefix returns an offset before which all bytes are ASCII, near the first
-// that is not.
-func asciiPrefix(b []byte) int {
+// usualPrefix returns an offset before which all bytes are ASCII and none is NUL, near
+// the first that is not so.
+func usualPrefix(b []byte) int {
 	rest := b
 	for ; len(rest) >= 32; rest = rest[32:] {
-		w := binary.LittleEndian.Uint64(rest[0:8]) | binary.LittleEndian.Uint64(rest[8:16]) |
-			binary.LittleEndian.Uint64(rest[16:24]) | binary.LittleEndian.Uint64(rest[24:32])
-		if w&highBits != 0 {
+		w0, w1 := binary.LittleEndian.Uint64(rest[0:8]), binary.LittleEndian.Uint64(rest[8:16])
+		w2, w3 := binary.LittleEndian.Uint64(rest[16:24]), binary.LittleEndian.Uint64(rest[24:32])
+		// One less sets the high bit of a NUL, and of the bytes above it at most.
+		if (w0|w1|w2|w3|(w0-lowBits)|(w1-lowBits)|(w2-lowBits)|(w3-lowBits))&highBits != 0 {
 			break
 		}
 	}
@@ -69,11 +71,12 @@ const (
 
 // breaksBefore returns the high bit of each byte of a word that is a line break, where
 // the same byte of the next, which is the word one byte on, is no space. The lowest bit
-// is right, or stands behind a line break in the word.
+// is right, or stands behind a line break in the word: no carry reaches the byte behind
+// one, as no carry comes of a line break.
 func breaksBefore(word, next uint64) uint64 {
 	const newlines, spaces = '\n' * lowBits, ' ' * lowBits
 	w, n := word^newlines, next^spaces
-	return (w - lowBits) &^ w & ((n&otherBits + otherBits) | n) & highBits
+	return (w - lowBits) &^ w & ((n + otherBits) | n) & highBits
 }
 
 // outdented returns the offset of the first line after an offset that does not
