@@ -4,8 +4,9 @@ SHELL := /bin/sh
 VERSION := $(shell sed -n 's/^version: *//p' plugin.yaml)
 LDFLAGS := -s -w -X github.com/helm-checksum/helm-checksum/internal/cli.version=$(VERSION)
 FUZZTIME ?= 20s
-# As in releases: a program that is linked with the C library takes a third longer to start.
-CGO_ENABLED ?= 0
+# As in releases, and so everything is built once: a program that is linked with the C library
+# takes a third longer to start.
+export CGO_ENABLED ?= 0
 COMMANDS := $(notdir $(wildcard cmd/*))
 
 .PHONY: e2e cluster help build helm test demo dist lint fuzz cover clean
@@ -16,7 +17,7 @@ help: ## say what there is
 
 build: ## build the programs into bin/
 	@mkdir -p bin
-	@for c in $(COMMANDS); do echo "bin/$$c"; CGO_ENABLED=$(CGO_ENABLED) go build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/$$c || exit; done
+	@for c in $(COMMANDS); do echo "bin/$$c"; go build -trimpath -ldflags "$(LDFLAGS)" -o bin/ ./cmd/$$c || exit; done
 
 helm: ## build Helm 3 and 4 for the tests, once (minutes), into the user's cache
 	@go run ./hack/realhelm 3 4
