@@ -19,7 +19,7 @@ import (
 )
 
 func main() {
-	quick := flag.Bool("quick", false, "few rounds, no 100 MB: minutes become seconds")
+	quick := flag.Bool("quick", false, "few rounds below 10 MB, no 100 MB: minutes become seconds")
 	write := flag.Bool("write", false, "write the tables and the plot of docs/performance.md")
 	flag.Parse()
 	missed, err := compare(*quick, *write)
