@@ -110,7 +110,7 @@ func (p *planner) editInPlace(d *workloadDocument) ([]Edit, bool) {
 			return nil, false
 		}
 		var ok bool
-		if edits, ok = w.site.edits(edits, p.stream, w.Found, w.due); !ok {
+		if edits, ok = w.site.edits(edits, p.stream, &p.names, w.Found, w.due); !ok {
 			return nil, false
 		}
 	}

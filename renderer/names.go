@@ -2,8 +2,8 @@ package renderer
 
 import "strings"
 
-// Names makes the strings that are taken from a stream, which are many and short, out of
-// few pieces of memory.
+// Names makes the strings that are taken from a stream or written into it, which are many
+// and short, out of few pieces of memory.
 type names struct {
 	chunk strings.Builder
 }

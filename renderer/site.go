@@ -29,8 +29,6 @@ type site struct {
 	// written are the entries of the annotations map as it stands, in its order.
 	written []writtenEntry
 	colon   int // just past the annotations key, where {} goes when a block map is emptied
-
-	keys []string // memory to sort in
 }
 
 type span struct{ start, end int }
@@ -53,7 +51,7 @@ type locator struct {
 // document's form leaves none. The values of the template, which may be the same
 // tree, are for what only a reader knows: what an alias stands for.
 func (s *site) locate(stream []byte, places *tree, template int32, values *tree, valuesTemplate int32) bool {
-	*s = site{eol: "\n", written: s.written[:0], keys: s.keys}
+	*s = site{eol: "\n", written: s.written[:0]}
 	if template == 0 || places.nodes[template].kind != mapping {
 		return false
 	}
@@ -361,7 +359,7 @@ func (l *locator) blockEnd(n int32) int {
 
 // edits appends what makes the site have exactly these stamps, where it was found to
 // have others.
-func (s *site) edits(edits []Edit, stream []byte, found, stamps map[string]string) ([]Edit, bool) {
+func (s *site) edits(edits []Edit, stream []byte, text *names, found, stamps map[string]string) ([]Edit, bool) {
 	missing := stamps
 	kept := -1 // the last entry that stays
 	var gone []int
@@ -399,7 +397,7 @@ func (s *site) edits(edits []Edit, stream []byte, found, stamps map[string]strin
 		if s.gap.end > s.gap.start && s.gap.end < s.at {
 			edits = append(edits, Edit{s.gap.start, s.gap.end, ""})
 		}
-		edits = append(edits, s.insert(missing, kept))
+		edits = append(edits, s.insert(text, missing, kept))
 	}
 	return edits, true
 }
@@ -412,41 +410,33 @@ func (s *site) value(checksum string) string {
 }
 
 // insert writes new stamps in the order of their keys.
-func (s *site) insert(stamps map[string]string, kept int) Edit {
-	var b strings.Builder
-	keys := slices.AppendSeq(s.keys[:0], maps.Keys(stamps))
+func (s *site) insert(text *names, stamps map[string]string, kept int) Edit {
+	const usual = 4 // so many stamps need no memory beyond the stack
+	keys := slices.AppendSeq(make([]string, 0, usual), maps.Keys(stamps))
 	slices.Sort(keys)
-	s.keys = keys
-	size := len(s.head) + len(s.tail)
-	for _, key := range keys {
-		size += len(s.indent) + len(key) + len(": ") + len(stamps[key]) + len(`""""`) + len(s.eol) + len(s.separator)
-	}
-	b.Grow(size)
-	b.WriteString(s.head)
+	parts := append(make([]string, 0, 2+5*usual), s.head)
 	for i, key := range keys {
 		last := i == len(keys)-1
 		switch {
 		case !s.flow:
-			for _, part := range []string{s.indent, stampKey(key), ": ", stampValue(stamps[key])} {
-				b.WriteString(part)
-			}
+			parts = append(parts, s.indent, stampKey(key), ": ", stampValue(stamps[key]))
 			if !last || !s.unended {
-				b.WriteString(s.eol)
+				parts = append(parts, s.eol)
 			}
 		default:
-			b.WriteString(quote(key) + ": " + quote(stamps[key]))
+			parts = append(parts, quote(key), ": ", quote(stamps[key]))
 			// Behind the last one a separator is due only if an entry follows in the same map.
 			if !last || s.tail == "" && kept >= 0 {
-				b.WriteString(s.separator)
+				parts = append(parts, s.separator)
 			}
 		}
 	}
-	b.WriteString(s.tail)
+	parts = append(parts, s.tail)
 	start := s.at
 	if s.gap.end == s.at && s.gap.start < s.at {
 		start = s.gap.start
 	}
-	return Edit{start, s.at, b.String()}
+	return Edit{start, s.at, text.join(parts...)}
 }
 
 // remove takes entries out of the map, of which kept is the last that stays.

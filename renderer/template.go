@@ -42,7 +42,7 @@ type workload struct {
 func (d *workloadDocument) add() *workload {
 	d.workloads = another(d.workloads)
 	w := &d.workloads[len(d.workloads)-1]
-	*w = workload{refs: w.refs, due: w.due, site: site{written: w.site.written, keys: w.site.keys}}
+	*w = workload{refs: w.refs, due: w.due, site: site{written: w.site.written}}
 	w.refs.reset()
 	if len(w.due) > manyThings {
 		w.due = nil // what a map has room for, it goes through

@@ -3,6 +3,7 @@ package stdout
 import (
 	"io"
 	"os"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,18 +16,20 @@ const batch = 128
 // they lie. It holds on to what it was given; see Write.
 type Writer struct {
 	file   *os.File
-	pieces [][]byte
-	err    error // the first one: nothing is written after it
+	pieces []unix.Iovec // as the system takes them: unix.Writev would make these anew in each call
+	err    error        // the first one: nothing is written after it
 }
 
 // NewWriter returns a Writer to a file.
-func NewWriter(f *os.File) *Writer { return &Writer{file: f, pieces: make([][]byte, 0, batch)} }
+func NewWriter(f *os.File) *Writer { return &Writer{file: f, pieces: make([]unix.Iovec, 0, batch)} }
 
 func (w *Writer) add(b []byte) error {
 	if len(b) == 0 || w.err != nil {
 		return w.err
 	}
-	w.pieces = append(w.pieces, b)
+	piece := unix.Iovec{Base: unsafe.SliceData(b)}
+	piece.SetLen(len(b))
+	w.pieces = append(w.pieces, piece)
 	if len(w.pieces) < batch {
 		return nil
 	}
@@ -44,7 +47,7 @@ func (w *Writer) Flush() error {
 	return w.err
 }
 
-func (w *Writer) write(pieces [][]byte) error {
+func (w *Writer) write(pieces []unix.Iovec) error {
 	conn, err := w.file.SyscallConn()
 	if err != nil {
 		return err
@@ -52,19 +55,19 @@ func (w *Writer) write(pieces [][]byte) error {
 	var failed error
 	err = conn.Write(func(fd uintptr) (done bool) {
 		for len(pieces) > 0 && failed == nil {
-			var n int
-			switch n, failed = unix.Writev(int(fd), pieces); failed {
-			case nil:
+			n, _, errno := unix.Syscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(&pieces[0])), uintptr(len(pieces)))
+			switch errno {
+			case 0:
 				if n == 0 {
 					failed = io.ErrUnexpectedEOF
 				}
+				pieces = cut(pieces, n)
 			case unix.EINTR:
-				failed = nil
 			case unix.EAGAIN:
-				failed = nil
 				return false // until there is room
+			default:
+				failed = errno
 			}
-			pieces = cut(pieces, n)
 		}
 		return true
 	})
@@ -75,13 +78,14 @@ func (w *Writer) write(pieces [][]byte) error {
 }
 
 // cut takes what was written off the pieces.
-func cut(pieces [][]byte, written int) [][]byte {
+func cut(pieces []unix.Iovec, written uintptr) []unix.Iovec {
 	for written > 0 {
-		if n := len(pieces[0]); n > written {
-			pieces[0] = pieces[0][written:]
+		if first := &pieces[0]; uintptr(first.Len) > written {
+			first.Base = (*byte)(unsafe.Add(unsafe.Pointer(first.Base), written))
+			first.SetLen(int(uintptr(first.Len) - written))
 			break
 		} else {
-			written -= n
+			written -= uintptr(first.Len)
 		}
 		pieces = pieces[1:]
 	}
