@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -41,11 +42,15 @@ func buildPrograms(dir string) (*built, error) {
 		{"run", "bench", "./run"},
 		{"kustomize", "bench", "sigs.k8s.io/kustomize/kustomize/v5"},
 	} {
-		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, p.name), p.pkg)
+		linked := filepath.Join(dir, p.name+".linked")
+		cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", linked, p.pkg)
 		cmd.Dir = p.module
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return nil, fmt.Errorf("build %s: %w\n%s", p.pkg, err, out)
+		}
+		if err := unpack(linked, filepath.Join(dir, p.name)); err != nil {
+			return nil, err
 		}
 	}
 	b.command[checksum] = []string{filepath.Join(dir, "helm-checksum")}
@@ -55,6 +60,17 @@ func buildPrograms(dir string) (*built, error) {
 	b.command[cat] = []string{"cat"}
 	b.command[sha256sum] = []string{"sha256sum"}
 	return b, nil
+}
+
+// unpack writes a program as what unpacks a release archive does, from start to end. What
+// the linker has just written lies in the kernel's cache in smaller pieces, until it is
+// read from the disk again, and each costs when it is run: 1 ms of CPU time in 28.
+func unpack(linked, to string) error {
+	b, err := os.ReadFile(linked)
+	if err != nil {
+		return err
+	}
+	return errors.Join(os.WriteFile(to, b, 0o755), os.Remove(linked))
 }
 
 // A run is what one run of a program took.
