@@ -90,8 +90,8 @@ func plainBytes(b []byte) bool {
 	return plainRun(b, len(b))
 }
 
-// oddBytes returns the bytes of a word with the high bit set in some, if any of them is a
-// control character other than LF, or no ASCII.
+// oddBytes returns the bytes of a word of UTF-8 with the high bit set in some, if any of
+// them is a control character other than LF, or no ASCII.
 func oddBytes(w uint64) uint64 {
 	// LF is 0 here, and the other control characters are below 0x20 still. While all is
 	// ASCII no carry goes from one byte to the next; what is not, and 0x7f, w+1 tells.

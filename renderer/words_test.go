@@ -1,6 +1,8 @@
 package renderer
 
 import (
+	"bytes"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -55,6 +57,38 @@ func TestUsualTextIsPassedOver(t *testing.T) {
 	text := strings.Repeat("key: value~\n\t\x01\x7f", 100)
 	if got := usualPrefix([]byte(text)); got < len(text)-32 {
 		t.Errorf("it stops at %d of %d", got, len(text))
+	}
+}
+
+// TestNotUTF8 pins that a byte that is no UTF-8 is found wherever it stands in the bytes
+// that are taken at once, and that the first of two is told.
+func TestNotUTF8(t *testing.T) {
+	const before, after = 70, 70
+	for at := range before {
+		text := strings.Repeat("\n", at) + "\x80" + strings.Repeat("\n", after) + "\xff"
+		err := new(Error)
+		if !errors.As(checkText([]byte(text)), &err) || err.Line != at+1 {
+			t.Errorf("%d lines before it: error %v, want one in line %d", at, err, at+1)
+		}
+	}
+}
+
+// TestHeadsCutShort pins what becomes of lines at a document's top that end where a value
+// is looked for, or have a colon too many.
+func TestHeadsCutShort(t *testing.T) {
+	for text, fails := range map[string]bool{
+		"kind: ": false, "kind:": false, "apiVersion: ": false, "apiVersion:": false, "metadata:": false,
+		"apiVersion: v1\nkind: ":                                   false,
+		"apiVersion: v1\nkind: ConfigMap:\nmetadata:\n  name: a\n": true,
+	} {
+		r, err := New(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := r.Run(bytes.NewBufferString(text))
+		if fails != (err != nil) || !fails && out.String() != text {
+			t.Errorf("%q became %q, error %v", text, out, err)
+		}
 	}
 }
 
