@@ -70,9 +70,10 @@ const (
 )
 
 // breaksBefore returns the high bit of each byte of a word that is a line break, where
-// the same byte of the next, which is the word one byte on, is no space. The lowest bit
-// is right, or stands behind a line break in the word: no carry reaches the byte behind
-// one, as no carry comes of a line break.
+// the same byte of the next, which is the word one byte on, is no space. Only the lowest
+// bit is to be trusted: a borrow marks a wrong byte above a line break alone that no space
+// follows, which is marked itself. No carry reaches a line break: it would have to come
+// from the byte below it, whose next is the line break.
 func breaksBefore(word, next uint64) uint64 {
 	const newlines, spaces = '\n' * lowBits, ' ' * lowBits
 	w, n := word^newlines, next^spaces
@@ -93,9 +94,6 @@ func outdented(b []byte, i int) int {
 		at := bits.TrailingZeros64(first) / 8
 		if first == 0 {
 			at = 8 + bits.TrailingZeros64(second)/8
-		}
-		if rest[at] != '\n' { // so is what follows it in the word
-			break
 		}
 		return len(b) - len(rest) + at + 1
 	}

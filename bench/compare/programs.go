@@ -62,9 +62,9 @@ func buildPrograms(dir string) (*built, error) {
 	return b, nil
 }
 
-// unpack writes a program as what unpacks a release archive does, from start to end. What
-// the linker has just written lies in the kernel's cache in smaller pieces, until it is
-// read from the disk again, and each costs when it is run: 1 ms of CPU time in 28.
+// unpack writes a program as what unpacks a release archive does, from start to end. As the
+// linker has just left it, a program took up to 1 ms of CPU time in 28 more, presumably
+// because the kernel's cache holds it in smaller pieces.
 func unpack(linked, to string) error {
 	b, err := os.ReadFile(linked)
 	if err != nil {
